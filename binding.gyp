@@ -1,0 +1,60 @@
+# Everything compiled is a target here, so `npm install` in a checkout is the whole build.
+{
+  'target_defaults': {
+    'default_configuration': 'Release',
+    'cflags': ['-Wall', '-Wextra'],
+    'defines': ['_GNU_SOURCE'],
+    'cflags_c': ['-std=gnu11', '-O3', '-g'],
+    'libraries': ['-lm', '-pthread'],
+  },
+  'variables': {
+    # A mechanism is one file in c-bench/ and one line in its mechanisms.c.
+    'mechanisms': ["<!@(node -p \"require('fs').readdirSync('c-bench').filter((f) => f.endsWith('.c') && f !== 'mechanisms.c').map((f) => 'c-bench/' + f).join(' ')\")"],
+    'harness': [
+      'c-bench/harness/bench.c',
+      'c-bench/harness/clock.c',
+      'c-bench/harness/ndjson.c',
+      'c-bench/harness/options.c',
+      'c-bench/harness/pair.c',
+      'c-bench/harness/round-trip.c',
+      'c-bench/harness/throughput.c',
+      'c-bench/harness/topology.c',
+    ],
+  },
+  'targets': [
+    {
+      # Measures one mechanism.
+      'target_name': 'crossings-bench',
+      'type': 'executable',
+      'sources': ['<@(mechanisms)', 'c-bench/mechanisms.c', '<@(harness)'],
+    },
+    {
+      # Counts the system calls of a command.
+      'target_name': 'crossings-count',
+      'type': 'executable',
+      'sources': [
+        'c-bench/count/count.c',
+        'c-bench/count/ptrace.c',
+        'c-bench/count/tracepoint.c',
+        'c-bench/harness/ndjson.c',
+      ],
+      'include_dirs': ['<(SHARED_INTERMEDIATE_DIR)'],
+      'actions': [
+        {
+          'action_name': 'syscall_names',
+          'inputs': ['c-bench/count/syscall-names.js'],
+          'outputs': ['<(SHARED_INTERMEDIATE_DIR)/syscall-names.inc'],
+          'action': ['node', 'c-bench/count/syscall-names.js', '<@(_outputs)'],
+        },
+      ],
+    },
+    {
+      # Mechanisms that lose, double, swap and alter messages, for the tests only.
+      'target_name': 'crossings-sabotage',
+      'type': 'executable',
+      'sources': [
+        'test/sabotage.c', 'c-bench/pipe.c', 'c-bench/shm-spin.c', '<@(harness)',
+      ],
+    },
+  ],
+}

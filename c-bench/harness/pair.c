@@ -1,0 +1,273 @@
+/* Forking, pinning, starting and watching the two processes of a measurement. */
+#include "pair.h"
+
+#include "ndjson.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LAST_WORDS_MS 200 /* how long a side may take to say why it failed, after its peer has */
+#define TICK_MS 1000      /* how often a long pass reports its progress */
+
+unsigned turns_before_yield;
+
+void *shared_memory(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED) {
+        fprintf(stderr, "could not reserve %zu bytes for the samples: %s\n", bytes, strerror(errno));
+        exit(1);
+    }
+    return memory;
+}
+
+struct pair *pair_new(const struct plan *plan) {
+    struct pair *pair = shared_memory(sizeof *pair);
+    pair->plan = *plan;
+    return pair;
+}
+
+void pair_fail(struct pair *pair, enum side side, enum certainty certainty, const char *code, const char *format, ...) {
+    struct failure *failure = &pair->report[side].failure;
+    va_list arguments;
+    va_start(arguments, format);
+    failure->certainty = certainty;
+    snprintf(failure->code, sizeof failure->code, "%s", code);
+    vsnprintf(failure->text, sizeof failure->text, format, arguments);
+    va_end(arguments);
+}
+
+void pair_fail_io(struct pair *pair, enum side side, enum outcome outcome, const char *doing) {
+    if (outcome == ENDED)
+        pair_fail(pair, side, PEER_LEFT, "ERR_PEER_LEFT", "%s: the other process has gone", doing);
+    else
+        pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "%s failed: %s", doing, strerror(errno));
+}
+
+/* ---- One side ---- */
+
+static bool pin_to(int core) {
+    cpu_set_t *set = CPU_ALLOC(core + 1);
+    size_t bytes = CPU_ALLOC_SIZE(core + 1);
+    CPU_ZERO_S(bytes, set);
+    CPU_SET_S(core, bytes, set);
+    bool pinned = sched_setaffinity(0, bytes, set) == 0;
+    CPU_FREE(set);
+    return pinned;
+}
+
+struct gate {
+    int ready[2]; /* each side writes a byte when it is ready */
+    int go[2];    /* the supervisor writes a byte for each side */
+};
+
+static bool prepare(struct pair *pair, enum side side, const struct gate *gate) {
+    const struct plan *plan = &pair->plan;
+    if (plan->pinned && !pin_to(plan->cores[side])) {
+        pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "could not pin to core %d: %s", plan->cores[side],
+                  strerror(errno));
+        return false;
+    }
+    char byte = 0;
+    bool started = write(gate->ready[1], &byte, 1) == 1;
+    close(gate->ready[1]);
+    started = started && read(gate->go[0], &byte, 1) == 1;
+    /* Only now, in a child that already runs on its core: a child forked by a pinned real-time parent never runs. */
+    if (started && plan->realtime && sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 50})) {
+        pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "real-time priority was refused: %s", strerror(errno));
+        return false;
+    }
+    return started;
+}
+
+static pid_t fork_side(struct pair *pair, enum side side, side_work work, const struct gate *gate,
+                       const sigset_t *signals) {
+    pid_t supervisor = getpid();
+    pid_t child = fork();
+    if (child != 0)
+        return child;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing of ours outlives the supervisor */
+    if (getppid() != supervisor)
+        _exit(1);
+    signal(SIGPIPE, SIG_IGN); /* a peer that has gone is an answer (EPIPE), not a signal */
+    sigprocmask(SIG_SETMASK, signals, NULL);
+    pair->plan.mechanism->take(side);
+    bool worked = prepare(pair, side, gate) && work(pair, side);
+    pair->plan.mechanism->teardown(side);
+    _exit(worked ? 0 : 1);
+}
+
+/* ---- The supervisor ---- */
+
+struct watched {
+    pid_t pid;
+    bool ended, killed_by_us;
+    int status;
+};
+
+static bool collect(struct watched sides[2], int flags) {
+    int status;
+    pid_t pid = waitpid(-1, &status, flags);
+    for (int i = 0; pid > 0 && i < 2; i++) {
+        if (sides[i].pid == pid) {
+            sides[i].ended = true;
+            sides[i].status = status;
+        }
+    }
+    return pid > 0;
+}
+
+static bool went_well(const struct watched *side) {
+    return side->ended && WIFEXITED(side->status) && WEXITSTATUS(side->status) == 0;
+}
+
+static void kill_remaining(struct watched sides[2]) {
+    for (int i = 0; i < 2; i++) {
+        if (!sides[i].ended) {
+            sides[i].killed_by_us = true;
+            kill(sides[i].pid, SIGKILL);
+        }
+    }
+    while (!(sides[0].ended && sides[1].ended) && collect(sides, 0))
+        continue;
+}
+
+static uint64_t progress(const struct pair *pair) {
+    return atomic_load_explicit(&pair->report[0].progress, memory_order_relaxed) +
+           atomic_load_explicit(&pair->report[1].progress, memory_order_relaxed);
+}
+
+static void print_progress(const char *pass, uint64_t done, uint64_t of) {
+    event_begin("progress");
+    event_string("pass", pass);
+    event_integer("done", done);
+    event_integer("of", of);
+    event_end();
+}
+
+/* Wait for both sides. Returns true when nothing moved for too long. SIGCHLD is blocked, so none is missed. The
+ * supervisor sleeps all the while but for one progress line a second, so it does not disturb what it watches. */
+static bool watch(struct pair *pair, const struct pass *pass, struct watched sides[2]) {
+    sigset_t child_ended;
+    sigemptyset(&child_ended);
+    sigaddset(&child_ended, SIGCHLD);
+    unsigned tick_ms = pair->plan.stall_ms < TICK_MS ? pair->plan.stall_ms : TICK_MS, still_ms = 0;
+    uint64_t seen = progress(pair);
+    for (;;) {
+        while (collect(sides, WNOHANG))
+            continue;
+        if (sides[0].ended && sides[1].ended)
+            return false;
+        bool trouble = (sides[0].ended && !went_well(&sides[0])) || (sides[1].ended && !went_well(&sides[1]));
+        unsigned wait_ms = trouble ? LAST_WORDS_MS : tick_ms;
+        struct timespec limit = {.tv_sec = wait_ms / 1000, .tv_nsec = wait_ms % 1000 * 1000000L};
+        if (sigtimedwait(&child_ended, NULL, &limit) >= 0 || errno != EAGAIN)
+            continue;
+        if (trouble)
+            return false;
+        still_ms = progress(pair) == seen ? still_ms + tick_ms : 0;
+        if (still_ms >= pair->plan.stall_ms)
+            return true;
+        seen = progress(pair);
+        print_progress(pass->name, seen / 2, pass->count); /* both sides count each message */
+    }
+}
+
+static void explain(const struct pair *pair, const struct pass *pass, const struct watched sides[2], bool stalled,
+                    struct failure *failure) {
+    for (int i = 0; i < 2; i++) {
+        if (sides[i].ended && !sides[i].killed_by_us && WIFSIGNALED(sides[i].status)) {
+            failure->certainty = CERTAIN;
+            snprintf(failure->code, sizeof failure->code, "ERR_CHILD_DIED");
+            snprintf(failure->text, sizeof failure->text, "the %s process was killed by signal %d (%s)", pass->roles[i],
+                     WTERMSIG(sides[i].status), strsignal(WTERMSIG(sides[i].status)));
+            return;
+        }
+    }
+    const struct failure *a = &pair->report[0].failure, *b = &pair->report[1].failure;
+    *failure = a->certainty > b->certainty ? *a : *b;
+    if (failure->certainty >= SUSPECTED || (failure->certainty == PEER_LEFT && !stalled))
+        return;
+    bool one_finished = went_well(&sides[0]) || went_well(&sides[1]);
+    failure->certainty = CERTAIN;
+    snprintf(failure->code, sizeof failure->code, one_finished ? "ERR_MESSAGE_LOST" : "ERR_STALLED");
+    snprintf(failure->text, sizeof failure->text,
+             one_finished ? "a message was lost: one process is done and the other has waited for %u ms"
+                          : "neither process has moved for %u ms",
+             pair->plan.stall_ms);
+}
+
+/* The mechanism's setup, with SIGTERM held back: should the program be killed meanwhile, this process still comes to
+ * the line that removes the name it has just made, and ends after it. */
+static int set_up(const struct plan *plan) {
+    sigset_t terminate, before;
+    sigemptyset(&terminate);
+    sigaddset(&terminate, SIGTERM);
+    sigprocmask(SIG_BLOCK, &terminate, &before);
+    int result = plan->mechanism->setup(plan->size_bytes);
+    int reason = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = reason;
+    return result;
+}
+
+bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failure) {
+    const struct mechanism *mechanism = pair->plan.mechanism;
+    struct gate gate;
+    memset(failure, 0, sizeof *failure);
+    memset(pair->report, 0, sizeof pair->report);
+    atomic_store(&pair->receiver_ready, 0);
+
+    print_progress(pass->name, 0, pass->count);
+    if (pipe(gate.ready) || pipe(gate.go) || set_up(&pair->plan)) {
+        failure->certainty = CERTAIN;
+        snprintf(failure->code, sizeof failure->code, "ERR_SYSTEM");
+        snprintf(failure->text, sizeof failure->text, "could not set up %s: %s", mechanism->name, strerror(errno));
+        return false;
+    }
+    sigset_t child_ended, signals;
+    sigemptyset(&child_ended);
+    sigaddset(&child_ended, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child_ended, &signals);
+
+    struct watched sides[2];
+    for (int i = 0; i < 2; i++)
+        sides[i] = (struct watched){.pid = fork_side(pair, (enum side)i, pass->work, &gate, &signals)};
+    bool forked = sides[0].pid > 0 && sides[1].pid > 0;
+    for (int i = 0; i < 2; i++)
+        sides[i].ended = sides[i].pid < 0;
+
+    /* Let go of what the sides hold now, so that each sees the other's end. */
+    mechanism->take(SIDE_A);
+    mechanism->teardown(SIDE_A);
+    close(gate.ready[1]);
+    close(gate.go[0]);
+
+    char byte;
+    bool both_ready = forked && read(gate.ready[0], &byte, 1) == 1 && read(gate.ready[0], &byte, 1) == 1;
+    bool stalled = false;
+    if (both_ready && write(gate.go[1], "go", 2) == 2)
+        stalled = watch(pair, pass, sides);
+    else if (forked)
+        usleep(LAST_WORDS_MS * 1000);
+    while (collect(sides, WNOHANG))
+        continue;
+    kill_remaining(sides);
+    close(gate.ready[0]);
+    close(gate.go[1]);
+    sigprocmask(SIG_SETMASK, &signals, NULL);
+
+    if (went_well(&sides[0]) && went_well(&sides[1])) {
+        print_progress(pass->name, pass->count, pass->count);
+        return true;
+    }
+    explain(pair, pass, sides, stalled, failure);
+    return false;
+}

@@ -1,0 +1,67 @@
+/*
+ * Pipe: a stream of bytes in a kernel buffer, one pipe for each direction.
+ * A message costs two crossings: one write copies it into the kernel, one read copies it out again.
+ */
+#include "mechanism.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* pipes[side]: the pipe that this side writes. [0] is its read end, [1] its write end. */
+static int pipes[2][2];
+
+static int setup(size_t size) {
+    (void)size;
+    return pipe(pipes[SIDE_A]) || pipe(pipes[SIDE_B]) ? -1 : 0;
+}
+
+/* A pipe ends for its reader only when nobody holds its write end, so each side closes what is not its own. */
+static void take(enum side side) {
+    close(pipes[side][0]);
+    close(pipes[!side][1]);
+}
+
+static enum outcome pipe_send(enum side side, const void *message, size_t size) {
+    const char *next = message;
+    while (size > 0) {
+        ssize_t written = write(pipes[side][1], next, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno == EPIPE ? ENDED : FAILED;
+        next += written;
+        size -= (size_t)written;
+    }
+    return OK;
+}
+
+/* A pipe keeps no message boundaries: read until the whole message is here. */
+static enum outcome pipe_receive(enum side side, void *message, size_t size) {
+    char *next = message;
+    while (size > 0) {
+        ssize_t got = read(pipes[!side][0], next, size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got == 0 ? ENDED : FAILED;
+        next += got;
+        size -= (size_t)got;
+    }
+    return OK;
+}
+
+static void teardown(enum side side) {
+    close(pipes[side][1]);
+    close(pipes[!side][0]);
+}
+
+const struct mechanism pipe_mechanism = {
+    .name = "pipe",
+    .title = "Pipe",
+    .source = __FILE__,
+    .setup = setup,
+    .take = take,
+    .send = pipe_send,
+    .receive = pipe_receive,
+    .teardown = teardown,
+};

@@ -1,0 +1,92 @@
+/*
+ * Shared memory, semaphores: the classic handshake. One slot a direction, guarded by two named POSIX semaphores:
+ * "free" counts empty slots (1 at first), "full" counts messages to read (0 at first).
+ * A semaphore that nobody waits for costs no crossing; here somebody nearly always waits, and each wait and each
+ * wake-up is a futex call. That is how shared memory can lose to a pipe.
+ */
+#include "shared-page.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <string.h>
+
+struct direction {
+    sem_t *free, *full;
+    char *data;
+};
+
+static struct direction directions[2]; /* directions[side] is written by that side */
+static char *memory;
+static size_t memory_bytes;
+
+/* Both processes inherit the open semaphore, so its name can go at once. SEM_FAILED with errno where it failed. */
+static sem_t *open_semaphore(const char *name, unsigned value) {
+    sem_t *semaphore = sem_open(name, O_CREAT | O_EXCL, 0600, value);
+    if (semaphore != SEM_FAILED)
+        sem_unlink(name);
+    return semaphore;
+}
+
+static int setup(size_t size) {
+    memory_bytes = 2 * size;
+    memory = map_shared(unique_name(0), memory_bytes);
+    if (!memory)
+        return -1;
+    for (int side = SIDE_A; side <= SIDE_B; side++) {
+        struct direction *way = &directions[side];
+        way->data = memory + (size_t)side * size;
+        way->free = open_semaphore(unique_name(1), 1);
+        way->full = open_semaphore(unique_name(2), 0);
+        if (way->free == SEM_FAILED || way->full == SEM_FAILED)
+            return -1;
+    }
+    return 0;
+}
+
+static void take(enum side side) {
+    (void)side; /* the mappings serve both */
+}
+
+/* A signal may interrupt the wait; it is then begun again. */
+static int wait_for(sem_t *semaphore) {
+    int result;
+    while ((result = sem_wait(semaphore)) && errno == EINTR)
+        continue;
+    return result;
+}
+
+static enum outcome sem_send(enum side side, const void *message, size_t size) {
+    struct direction *way = &directions[side];
+    if (wait_for(way->free))
+        return FAILED;
+    memcpy(way->data, message, size);
+    return sem_post(way->full) ? FAILED : OK;
+}
+
+static enum outcome sem_receive(enum side side, void *message, size_t size) {
+    struct direction *way = &directions[!side];
+    if (wait_for(way->full))
+        return FAILED;
+    memcpy(message, way->data, size);
+    return sem_post(way->free) ? FAILED : OK;
+}
+
+static void teardown(enum side side) {
+    (void)side;
+    for (int i = SIDE_A; i <= SIDE_B; i++) {
+        sem_close(directions[i].free);
+        sem_close(directions[i].full);
+    }
+    munmap(memory, memory_bytes);
+}
+
+const struct mechanism shm_sem = {
+    .name = "shm-sem",
+    .title = "Shared memory, semaphores",
+    .source = __FILE__,
+    .setup = setup,
+    .take = take,
+    .send = sem_send,
+    .receive = sem_receive,
+    .teardown = teardown,
+};

@@ -1,0 +1,66 @@
+/*
+ * Shared memory, spinning: one slot a direction and a flag that says whose turn it is.
+ * No crossing at all: waiting is reading the flag again and again, so each side burns a core of its own.
+ */
+#include "shared-page.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* The flag and the data lie on cache lines of their own: were they on one, each store to the data would take the line
+ * away from the process that watches the flag (false sharing). */
+struct slot {
+    _Alignas(CACHE_LINE) atomic_int full; /* 0: the sender may write; 1: the receiver may read */
+    _Alignas(CACHE_LINE) char data[];
+};
+
+static struct slot *slots[2]; /* slots[side] is written by that side */
+static size_t slot_bytes;
+
+static int setup(size_t size) {
+    slot_bytes = sizeof(struct slot) + (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    char *memory = map_shared(unique_name(0), 2 * slot_bytes);
+    if (!memory)
+        return -1;
+    slots[SIDE_A] = (struct slot *)memory;
+    slots[SIDE_B] = (struct slot *)(memory + slot_bytes);
+    return 0;
+}
+
+static void take(enum side side) {
+    (void)side; /* the mapping serves both */
+}
+
+static enum outcome spin_send(enum side side, const void *message, size_t size) {
+    struct slot *slot = slots[side];
+    while (atomic_load_explicit(&slot->full, memory_order_acquire)) /* pairs with "read" in spin_receive */
+        spin_turn();
+    memcpy(slot->data, message, size);
+    atomic_store_explicit(&slot->full, 1, memory_order_release); /* written: the data before the flag */
+    return OK;
+}
+
+static enum outcome spin_receive(enum side side, void *message, size_t size) {
+    struct slot *slot = slots[!side];
+    while (!atomic_load_explicit(&slot->full, memory_order_acquire)) /* pairs with "written" in spin_send */
+        spin_turn();
+    memcpy(message, slot->data, size);
+    atomic_store_explicit(&slot->full, 0, memory_order_release); /* read: the copy before the flag */
+    return OK;
+}
+
+static void teardown(enum side side) {
+    (void)side;
+    munmap(slots[SIDE_A], 2 * slot_bytes);
+}
+
+const struct mechanism shm_spin = {
+    .name = "shm-spin",
+    .title = "Shared memory, spinning",
+    .source = __FILE__,
+    .setup = setup,
+    .take = take,
+    .send = spin_send,
+    .receive = spin_receive,
+    .teardown = teardown,
+};

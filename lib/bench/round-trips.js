@@ -1,0 +1,64 @@
+'use strict';
+// All round trips of one mechanism, over all its samples, in an HDR histogram: Node's own, which is HdrHistogram_c.
+const { createHistogram } = require('node:perf_hooks');
+
+const PERCENTILES = { p50: 50, p90: 90, p99: 99, 'p99.9': 99.9, 'p99.99': 99.99 };
+const FIGURES = 3; // significant decimal digits that the histogram keeps
+const LONGEST_NS = 1e12; // a round trip of 17 minutes: past that it is counted as this
+
+/** A histogram of round-trip times, nanoseconds. */
+class RoundTrips {
+  #histogram = createHistogram({ lowest: 1, highest: LONGEST_NS, figures: FIGURES });
+  #sum = 0;
+  #min = Number.POSITIVE_INFINITY;
+  #max = 0;
+
+  /**
+   * Record every round trip of one sample.
+   * @param {[number, number][]} values [nanoseconds, how many took so long]
+   */
+  record(values) {
+    for (const [ns, times] of values) {
+      for (let i = 0; i < times; i++) this.#histogram.record(Math.min(Math.max(ns, 1), LONGEST_NS));
+      this.#sum += ns * times;
+      this.#min = Math.min(this.#min, ns);
+      this.#max = Math.max(this.#max, ns);
+    }
+  }
+
+  get count() {
+    return this.#histogram.count;
+  }
+
+  /**
+   * The percentiles of the run file. A percentile is null when not one round trip lies beyond it: it would be the maximum
+   * by another name.
+   * @returns {Record<string, number | null>}
+   */
+  summary() {
+    /** @type {Record<string, number | null>} */
+    const ns = { min: this.#min };
+    for (const [name, percent] of Object.entries(PERCENTILES)) {
+      const beyond = this.count * (1 - percent / 100);
+      ns[name] = beyond >= 1 ? Math.min(this.#histogram.percentile(percent), this.#max) : null;
+    }
+    return { ...ns, max: this.#max, mean: this.#sum / this.count };
+  }
+
+  /**
+   * The distribution for plots on a percentile axis that stretches towards 100 (90, 99, 99.9, ...): ten steps for each
+   * further nine, up to the last percentile that has a round trip beyond it.
+   * @returns {[number, number][]} [percentile, nanoseconds]
+   */
+  distribution() {
+    /** @type {[number, number][]} */
+    const points = [];
+    for (let step = 0; this.count * 10 ** (-step / 10) >= 1; step++) {
+      const percent = 100 * (1 - 10 ** (-step / 10));
+      points.push([Number(percent.toFixed(6)), this.#histogram.percentile(Math.max(percent, 1e-9))]);
+    }
+    return points;
+  }
+}
+
+module.exports = { RoundTrips, PERCENTILES };

@@ -1,0 +1,70 @@
+#!/usr/bin/env node
+'use strict';
+// The command line: reads arguments, calls what does the work, prints what came of it. Exit status 0: done; 1: failed
+// while running; 2: unusable arguments; 128 + n: ended by signal n.
+const { Command, CommanderError } = require('commander');
+const { version } = require('../package.json');
+const { benchCommand } = require('./bench/command.js');
+const { doctorCommand } = require('./doctor.js');
+const { CrossingsError } = require('./errors.js');
+
+const SIGNALS = /** @type {const} */ ({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 });
+
+/** Aborted by the first signal that asks us to end; the reason is that signal's name. */
+function abortOnSignal() {
+  const controller = new AbortController();
+  for (const name of Object.keys(SIGNALS)) process.once(name, () => controller.abort(name));
+  return controller.signal;
+}
+
+/** @param {AbortSignal} signal */
+function buildProgram(signal) {
+  const program = new Command('crossings')
+    .description('Inter-process communication, measured and taught by counting what each message crosses.')
+    .version(version)
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} }) // the one sentence is written below
+    .showSuggestionAfterError(true);
+  program.addCommand(benchCommand(signal).copyInheritedSettings(program));
+  program.addCommand(doctorCommand(signal).copyInheritedSettings(program));
+  return program;
+}
+
+/** @param {string} sentence */
+const complain = (sentence) => process.stderr.write(`${sentence}\n`);
+
+/**
+ * What to say and the exit status, for whatever ended the program.
+ * @param {unknown} error
+ * @param {AbortSignal} signal
+ */
+function statusOf(error, signal) {
+  if (signal.aborted) return 128 + SIGNALS[/** @type {keyof typeof SIGNALS} */ (signal.reason)];
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0;
+    if (error.code === 'commander.help') complain('Which command? `crossings --help` lists them.');
+    else complain(`${error.message.replace(/^error: (.)/, (_, first) => first.toUpperCase()).replaceAll('\n', ' ')}`);
+    return 2;
+  }
+  if (error instanceof CrossingsError) {
+    const told = error.code === 'ERR_USAGE' || error.code === 'ERR_NOT_BUILT';
+    complain(told ? error.message : `${error.message} (${error.code})`);
+    return error.code === 'ERR_USAGE' ? 2 : 1;
+  }
+  throw error;
+}
+
+async function main() {
+  const signal = abortOnSignal();
+  // A reader that stops reading (`crossings bench | head -1`) is no fault.
+  process.stdout.on('error', (error) => {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EPIPE') throw error;
+  });
+  try {
+    await buildProgram(signal).parseAsync();
+  } catch (error) {
+    process.exitCode = statusOf(error, signal);
+  }
+}
+
+main();

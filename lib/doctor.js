@@ -1,0 +1,91 @@
+'use strict';
+// `crossings doctor`: what this machine allows, and what on it would disturb a measurement.
+const { Command } = require('commander');
+const { describeEnvironment, describeMachine } = require('./bench/environment.js');
+const { significant } = require('./bench/numbers.js');
+const { eventOf, runProgram } = require('./bench/programs.js');
+const { styleFor, wrap } = require('./style.js');
+
+const WIDTH = 100;
+
+/**
+ * @typedef {{ok: boolean, what: string, finding: string}} Finding
+ * @param {AbortSignal} signal
+ */
+async function examine(signal) {
+  const machine = await describeMachine({ cores: null, signal });
+  const methods = eventOf(await runProgram('crossings-count', ['--probe'], { signal }), 'methods');
+  const environment = await describeEnvironment({ cores: null, pin: true, signal });
+  return { machine, methods, environment };
+}
+
+/** @param {Awaited<ReturnType<typeof examine>>} facts @returns {Finding[]} */
+function findings({ machine, methods, environment }) {
+  const cores = new Set(
+    machine.cpus.map((/** @type {any} */ cpu) => (cpu.core < 0 ? `cpu ${cpu.id}` : `${cpu.package}/${cpu.core}`)),
+  );
+  const method = (/** @type {string} */ name, /** @type {string} */ effect) => ({
+    ok: methods[name].allowed === 'yes',
+    what: name,
+    finding: methods[name].allowed === 'yes' ? `allowed: ${effect}` : `refused: ${methods[name].reason}`,
+  });
+  return [
+    { ok: true, what: 'processor', finding: `${environment.cpu} (${environment.architecture})` },
+    { ok: true, what: 'kernel', finding: environment.kernel },
+    { ok: environment.virtualization === 'none', what: 'virtualization', finding: environment.virtualization },
+    {
+      ok: cores.size > 1,
+      what: 'cores',
+      finding: `${cores.size} physical, ${machine.cpus.length} that this process may use`,
+    },
+    {
+      ok: machine.placement === 'two physical cores',
+      what: 'would use',
+      finding: `cores ${machine.pinnedCores.join(' and ')}: ${machine.placement}`,
+    },
+    {
+      ok: machine.clock.source !== 'clock_monotonic',
+      what: 'clock',
+      finding: `${machine.clock.source}: ${significant(machine.clock.overheadNs)} ns a reading, steps of ${significant(machine.clock.resolutionNs)} ns`,
+    },
+    method('tracepoint', 'the kernel counts system calls at full speed'),
+    method('ptrace', 'system calls can be counted, and recorded, by stopping at each'),
+    { ok: true, what: 'built with', finding: environment.compiler },
+    { ok: true, what: 'Node', finding: environment.node },
+  ];
+}
+
+/** @param {{json?: boolean}} options @param {AbortSignal} signal */
+async function doctor(options, signal) {
+  const facts = await examine(signal);
+  if (options.json) {
+    const { machine, methods, environment } = facts;
+    process.stdout.write(`${JSON.stringify({ environment, cpus: machine.cpus, methods }, null, 2)}\n`);
+    return;
+  }
+  const style = styleFor(process.stdout);
+  const list = findings(facts);
+  const width = Math.max(...list.map(({ what }) => what.length));
+  for (const { ok, what, finding } of list) {
+    const mark = ok ? style.good('✓') : style.bad('!');
+    process.stdout.write(`${mark} ${what.padEnd(width)}  ${wrap(finding, WIDTH - width - 4, ' '.repeat(width + 4))}\n`);
+  }
+  const { warnings } = facts.environment;
+  const heading =
+    warnings.length > 0
+      ? 'What would disturb a measurement now:'
+      : 'Nothing that would disturb a measurement was found.';
+  process.stdout.write(`\n${style.bold(heading)}\n`);
+  for (const warning of warnings) process.stdout.write(`${wrap(`- ${warning}`, WIDTH, '  ')}\n`);
+}
+
+/** @param {AbortSignal} signal */
+function doctorCommand(signal) {
+  return new Command('doctor')
+    .description('what this machine allows and what would disturb a measurement')
+    .option('--json', 'print it as JSON')
+    .allowExcessArguments(false)
+    .action((options) => doctor(options, signal));
+}
+
+module.exports = { doctorCommand };
