@@ -33,6 +33,13 @@ function buildProgram(signal) {
 /** @param {string} sentence */
 const complain = (sentence) => process.stderr.write(`${sentence}\n`);
 
+/** Commander's "error: unknown command 'bunch'\n(Did you mean bench?)" as a sentence. @param {string} message */
+function sentenceOf(message) {
+  const [what, hint = ''] = message.replace(/^error: /, '').split('\n');
+  const ask = hint.replace(/^\((.*)\?\)$/, ' ($1?)');
+  return `${what[0].toUpperCase()}${what.slice(1).replace(/\.$/, '')}${ask}; \`crossings --help\` tells what there is.`;
+}
+
 /**
  * What to say and the exit status, for whatever ended the program.
  * @param {unknown} error
@@ -43,7 +50,7 @@ function statusOf(error, signal) {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
     if (error.code === 'commander.help') complain('Which command? `crossings --help` lists them.');
-    else complain(`${error.message.replace(/^error: (.)/, (_, first) => first.toUpperCase()).replaceAll('\n', ' ')}`);
+    else complain(sentenceOf(error.message));
     return 2;
   }
   if (error instanceof CrossingsError) {

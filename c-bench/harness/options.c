@@ -146,7 +146,7 @@ void options_read(struct options *options, const struct topology *topology, int 
     for (int option; (option = getopt_long(count, arguments, "", long_options, NULL)) != -1;)
         take_option(options, topology, option);
     if (optind < count)
-        refuse("crossings-bench takes options only, not \"%s\".", arguments[optind]);
+        refuse("Only options are accepted, not \"%s\".", arguments[optind]);
     if (options->list || options->describe)
         return;
     if (!plan->mechanism)

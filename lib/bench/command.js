@@ -54,8 +54,8 @@ function provenance({ environment, parameters, results }) {
   );
 }
 
-/** @param {Run} run @param {string[]} written */
-function printRun(run, written) {
+/** @param {Run} run */
+function printRun(run) {
   const style = styleFor(process.stdout);
   const paragraphs = [
     renderTable(run, style),
@@ -63,9 +63,8 @@ function printRun(run, written) {
     style.dim(wrap(provenance(run), WIDTH)),
     run.environment.warnings.map((warning) => style.bad(wrap(`! ${warning}`, WIDTH, '  '))).join('\n'),
     [...unsteady(run), ...refusals(run)].map((line) => style.bad(wrap(`! ${line}`, WIDTH, '  '))).join('\n'),
-    written.map((line) => style.dim(line)).join('\n'),
   ];
-  process.stdout.write(`\n${paragraphs.filter(Boolean).join('\n\n')}\n`);
+  process.stdout.write(`\n${paragraphs.filter(Boolean).join('\n\n')}\n\n`);
 }
 
 /** @param {Run} run */
@@ -115,13 +114,13 @@ async function bench(options, signal) {
     { signal, onProgress: bar.update },
   ).finally(() => bar.stop());
 
-  const written = [];
+  printRun(run);
+  // Last, so that a file that cannot be written after all costs nobody the results.
   for (const [name, convert] of Object.entries(FILES)) {
     if (!options[name]) continue;
     writeWhole(options[name], convert(run));
-    written.push(`${options[name]} written.`);
+    process.stdout.write(styleFor(process.stdout).dim(`${options[name]} written.\n`));
   }
-  printRun(run, written);
 }
 
 /** The same rule as crossings-bench's, told before anything runs. @param {any} options @param {any} machine */

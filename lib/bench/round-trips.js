@@ -53,7 +53,7 @@ class RoundTrips {
   distribution() {
     /** @type {[number, number][]} */
     const points = [];
-    for (let step = 0; this.count * 10 ** (-step / 10) >= 1; step++) {
+    for (let step = 0; this.count * 10 ** (-step / 10) > 0.999; step++) {
       const percent = 100 * (1 - 10 ** (-step / 10));
       points.push([Number(percent.toFixed(6)), this.#histogram.percentile(Math.max(percent, 1e-9))]);
     }

@@ -1,0 +1,102 @@
+'use strict';
+const { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { cli, leftovers, run } = require('./support.js');
+
+/** One sentence, with nothing else around it. @param {string} text */
+const isOneSentence = (text) => /^[A-Z-][^\n]*[.'"]\n$/.test(text);
+
+describe('crossings refuses, with exit status 2 and one sentence that names the value and what is accepted,', () => {
+  test.each([
+    [['bench', '--size', '0'], '"0"', '8 to 16777216 bytes'],
+    [['bench', '--size', '3GB'], '"3GB"', '8 to 16777216 bytes'],
+    [['bench', '--size', '7'], '"7"', '8 to 16777216 bytes'],
+    [['bench', '--size', '-64'], '"-64"', '8 to 16777216 bytes'],
+    [['bench', '--size', '6.4'], '"6.4"', '8 to 16777216 bytes'],
+    [['bench', '--size', '17MiB'], '"17MiB"', '8 to 16777216 bytes'],
+    [['bench', '--size', '1e3'], '"1e3"', '8 to 16777216 bytes'],
+    [['bench', '--messages', '-1'], '"-1"', '1 to 1000000000'],
+    [['bench', '--messages', '0'], '"0"', '1 to 1000000000'],
+    [['bench', '--messages', 'many'], '"many"', '1 to 1000000000'],
+    [['bench', '--messages', '99999999999999999999'], '"99999999999999999999"', '1 to 1000000000'],
+    [['bench', '--mechanism', 'pipes'], '"pipes"', 'shm-sem, shm-spin, pipe, uds, tcp'],
+    [['bench', '--mechanism', 'pipe,'], '""', 'shm-sem, shm-spin, pipe, uds, tcp'],
+    [['bench', '--cores', '0'], '"0"', 'two core numbers'],
+    [['bench', '--cores', '0,9999'], '9999', 'core 9999'],
+    [['bench', '--cores', '0,1', '--no-pin'], '--no-pin', 'one of them'],
+    [['bench', '--quick', '--thorough'], '--quick', 'one of them'],
+    [['bench', '--count', 'guess'], '"guess"', 'auto, tracepoint or ptrace'],
+    [['bench', '--json', '/nowhere/at/all.json'], '/nowhere/at/all.json', 'folder'],
+    [['bench', '--csv', '/'], '/', 'folder'],
+    [['bench', '--fast'], '--fast', ''],
+    [['bench', 'everything'], "'bench'", ''],
+    [['bunch'], "'bunch'", 'bench'],
+    [[], 'Which command', '--help'],
+  ])('%j', (args, value, accepted) => {
+    const { status, stdout, stderr } = cli(args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(isOneSentence(stderr)).toBe(true);
+    expect(stderr).toContain(value);
+    expect(stderr).toContain(accepted);
+  });
+
+  test('--realtime where two spinning processes would stop the machine', () => {
+    const { status, stderr } = cli(['bench', '--realtime', '--cores', '0,0']);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/two different cores\.\n$/);
+  });
+});
+
+test('a refused run leaves nothing behind, not even an empty file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'refused-'));
+  const before = leftovers();
+  try {
+    expect(cli(['bench', '--json', join(folder, 'run.json'), '--mechanism', 'pipes']).status).toBe(2);
+    expect(readdirSync(folder)).toEqual([]);
+    expect(leftovers()).toEqual(before);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+// Root may write everywhere, so this can only be seen as somebody else.
+if (process.getuid?.() !== 0) {
+  test('a folder without permission is refused', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'refused-'));
+    chmodSync(folder, 0o500);
+    expect(cli(['bench', '--json', join(folder, 'run.json')])).toMatchObject({ status: 2 });
+    rmSync(folder, { recursive: true });
+  });
+}
+
+test('an existing file is kept when the run is refused', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'refused-'));
+  const file = join(folder, 'run.json');
+  writeFileSync(file, 'mine');
+  expect(cli(['bench', '--json', file, '--size', '0']).status).toBe(2);
+  expect(readFileSync(file, 'utf8')).toBe('mine');
+  rmSync(folder, { recursive: true });
+});
+
+describe('crossings-bench, used alone, refuses in the same way', () => {
+  test.each([
+    [['--mechanism', 'pipes'], '"pipes"'],
+    [['--mechanism', 'pipe', '--size', '0'], '"0"'],
+    [['--mechanism', 'pipe', '--size', '64x'], '"64x"'],
+    [['--mechanism', 'pipe', '--messages', '-1'], '"-1"'],
+    [['--mechanism', 'pipe', '--cores', '0;1'], '"0;1"'],
+    [['--mechanism', 'pipe', '--stall-ms', ''], '""'],
+    [['--mechanism', 'pipe', 'more'], '"more"'],
+    [[], '--mechanism is missing'],
+  ])('%j', (args, named) => {
+    const { status, stdout, stderr } = run('crossings-bench', args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(named);
+    expect(isOneSentence(stderr)).toBe(true);
+  });
+});
+
+test.each(['--help', 'bench --help', 'doctor --help', '--version'])('crossings %s succeeds', (args) => {
+  expect(cli(args.split(' '))).toMatchObject({ status: 0, stderr: '' });
+});

@@ -1,0 +1,71 @@
+'use strict';
+// The claim that the project is named after, counted by the kernel.
+const { countCrossings, slope } = require('../lib/bench/crossings.js');
+const { eventsOf, run } = require('./support.js');
+
+const [machine] = eventsOf(run('crossings-bench', ['--describe']).stdout);
+const [methods] = eventsOf(run('crossings-count', ['--probe']).stdout);
+const twoCores = machine.pinnedCores[0] !== machine.pinnedCores[1];
+const placement = ['--cores', machine.pinnedCores.join(',')];
+
+/** @param {string} mechanism @param {string} countMethod */
+const count = (mechanism, countMethod) => countCrossings(mechanism, placement, { sizeBytes: 64, countMethod });
+
+describe.each(['tracepoint', 'ptrace'])('counted by %s', (method) => {
+  const allowed = methods[method].allowed === 'yes';
+  const testWhereAllowed = allowed ? test : test.skip;
+
+  testWhereAllowed.each([
+    ['pipe', { read: 2, write: 2 }],
+    ['uds', { recvfrom: 2, sendto: 2 }],
+    ['tcp', { recvfrom: 2, sendto: 2 }],
+  ])('a round trip over %s crosses exactly 4 times, a message twice', async (mechanism, byName) => {
+    const crossings = await count(mechanism, method);
+    expect(crossings).toMatchObject({ perRoundTrip: 4, perMessage: 2, method, byName });
+  });
+
+  (allowed && twoCores ? test : test.skip)('a round trip over shm-spin crosses exactly 0 times', async () => {
+    expect(await count('shm-spin', method)).toMatchObject({ perRoundTrip: 0, perMessage: 0, method, byName: {} });
+  });
+
+  testWhereAllowed('shm-sem makes futex calls and no others, at most one for each wait and each post', async () => {
+    const { perRoundTrip, byName } = await count('shm-sem', method);
+    expect(Object.keys(byName).filter((name) => name !== 'futex')).toEqual([]);
+    // Four waits and four posts a round trip; a wait that finds the semaphore taken may have to wait again.
+    expect(perRoundTrip).toBeLessThanOrEqual(12);
+  });
+});
+
+test('a method that is refused gives no figure, and the reason', async () => {
+  const crossings = await countCrossings('no-such-mechanism', placement, { sizeBytes: 64, countMethod: 'auto' });
+  expect(crossings).toMatchObject({ perRoundTrip: null, perMessage: null, method: null, notice: expect.any(String) });
+});
+
+test('set-up drops out of the slope', () => {
+  const fewer = { total: 130, byName: { read: 100, openat: 30 } };
+  const more = { total: 430, byName: { read: 400, openat: 30 } };
+  expect(slope(fewer, more, 100)).toEqual({ total: 3, byName: { read: 3 } });
+});
+
+describe('crossings-count', () => {
+  test('counts a command that makes a known number of calls', () => {
+    if (methods.tracepoint.allowed !== 'yes' && methods.ptrace.allowed !== 'yes') return;
+    const counted = (/** @type {number} */ blocks) => {
+      const { stdout } = run('crossings-count', ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', `count=${blocks}`]);
+      return eventsOf(stdout)[0].byName;
+    };
+    const [fewer, more] = [counted(100), counted(300)];
+    expect(more.read - fewer.read).toBe(200);
+    expect(more.write - fewer.write).toBe(200);
+  });
+
+  test("passes the command's exit status on and claims no count for a failure", () => {
+    expect(run('crossings-count', ['sh', '-c', 'exit 3'])).toMatchObject({ status: 3, stdout: '' });
+    expect(run('crossings-count', ['/no/such/program'])).toMatchObject({ status: 127, stdout: '' });
+  });
+
+  test('refuses an unknown method and a missing command', () => {
+    expect(run('crossings-count', ['--method', 'guess', 'true'])).toMatchObject({ status: 2 });
+    expect(run('crossings-count', [])).toMatchObject({ status: 2 });
+  });
+});

@@ -1,0 +1,50 @@
+'use strict';
+// A measurement that cannot fail proves nothing: mechanisms built to misbehave are each caught and named.
+const { eventsOf, leftovers, run } = require('./support.js');
+
+const STALL = ['--stall-ms', 300];
+
+/** @param {string} mechanism @param {(string | number)[]} args */
+function failureOf(mechanism, args) {
+  const { status, stdout, stderr } = run('crossings-sabotage', ['--mechanism', mechanism, ...STALL, ...args]);
+  const error = eventsOf(stdout).find(({ type }) => type === 'error');
+  return { status, code: error?.code, message: error?.message, stderr };
+}
+
+const stream = ['--messages', 5000, '--round-trips', 0];
+const trips = ['--messages', 0, '--round-trips', 2000];
+
+describe.each(['pipe', 'spin'])('in a stream of messages over a %s that', (transport) => {
+  test.each([
+    ['drop', stream, 'ERR_MESSAGE_LOST'],
+    ['drop-last', ['--messages', 100, '--round-trips', 0], 'ERR_MESSAGE_LOST'],
+    ['double', stream, 'ERR_MESSAGE_DOUBLED'],
+    ['swap', stream, 'ERR_MESSAGE_REORDERED'],
+    ['alter-start', stream, 'ERR_MESSAGE_ALTERED'],
+    ['alter-middle', stream, 'ERR_MESSAGE_ALTERED'],
+    ['die', stream, 'ERR_CHILD_DIED'],
+  ])('%ss, the run fails by name', (fault, args, code) => {
+    const failure = failureOf(`${transport}-${fault}`, args);
+    expect(failure).toMatchObject({ status: 1, code });
+    expect(failure.stderr).toBe(`${failure.message} (${code})\n`);
+  });
+});
+
+describe.each(['pipe', 'spin'])('in round trips over a %s that', (transport) => {
+  test.each([
+    ['drop', 'ERR_STALLED'], // one message is under way at a time: when it is lost, both wait
+    ['double', 'ERR_MESSAGE_DOUBLED'],
+    ['alter-start', 'ERR_MESSAGE_ALTERED'],
+    ['alter-middle', 'ERR_MESSAGE_ALTERED'],
+    ['die', 'ERR_CHILD_DIED'],
+  ])('%ss, the run fails by name', (fault, code) => {
+    expect(failureOf(`${transport}-${fault}`, trips)).toMatchObject({ status: 1, code });
+  });
+});
+
+test('a failed run leaves nothing behind', () => {
+  const before = leftovers();
+  failureOf('spin-drop', stream);
+  failureOf('pipe-die', trips);
+  expect(leftovers()).toEqual(before);
+});
