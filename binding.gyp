@@ -10,6 +10,8 @@
   'variables': {
     # A mechanism is one file in c-bench/ and one line in its mechanisms.c.
     'mechanisms': ["<!@(node -p \"require('fs').readdirSync('c-bench').filter((f) => f.endsWith('.c') && f !== 'mechanisms.c').map((f) => 'c-bench/' + f).join(' ')\")"],
+    # The ring in plain C, without Node.
+    'native': ['native/handshake.c', 'native/region.c'],
     'harness': [
       'c-bench/harness/bench.c',
       'c-bench/harness/clock.c',
@@ -26,7 +28,7 @@
       # Measures one mechanism.
       'target_name': 'crossings-bench',
       'type': 'executable',
-      'sources': ['<@(mechanisms)', 'c-bench/mechanisms.c', '<@(harness)'],
+      'sources': ['<@(mechanisms)', 'c-bench/mechanisms.c', '<@(harness)', '<@(native)'],
     },
     {
       # Counts the system calls of a command.

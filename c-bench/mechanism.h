@@ -6,7 +6,7 @@
  *   setup()        once, before the two processes exist; what it opens is inherited by both
  *   take(side)     once in each process: keep this side's ends, close the other's
  *   send/receive   as often as the measurement wants
- *   teardown(side) once in each process
+ *   teardown(side) closes what this process still has of that side
  */
 #ifndef CROSSINGS_MECHANISM_H
 #define CROSSINGS_MECHANISM_H
@@ -26,14 +26,16 @@ struct mechanism {
     const char *source; /* __FILE__ */
     size_t max_size;    /* largest message in bytes; 0: no limit of its own */
 
-    /* Messages of `size` bytes will be sent both ways. 0, or -1 with errno. */
+    /* Messages of up to `size` bytes will be sent both ways. 0, or -1 with errno; so does take(). */
     int (*setup)(size_t size);
-    void (*take)(enum side side);
+    int (*take)(enum side side);
     /* Send one message whole. ENDED: the other side has gone. */
     enum outcome (*send)(enum side side, const void *message, size_t size);
     /* Wait for one message and copy it out whole. ENDED: the other side has gone and everything was read. */
     enum outcome (*receive)(enum side side, void *message, size_t size);
     void (*teardown)(enum side side);
+    /* Only for a mechanism that can hold messages back and show many at once: show what send() has held. */
+    void (*flush)(enum side side);
 };
 
 /* The table, in mechanisms.c; it ends with NULL. */
@@ -46,6 +48,9 @@ const char *unique_name(int which);
 /* How many turns a spinning loop makes before it lets others run: 0 never (each side has a core of its own), 1 after
  * every turn (both share one core, where spinning on would keep the other side from running at all). */
 extern unsigned turns_before_yield;
+
+/* How many messages a mechanism with flush() may hold before it shows them: 1 shows each at once. */
+extern unsigned messages_a_batch;
 
 /* One turn of a loop that waits for the other process's store. */
 static inline void spin_turn(void) {

@@ -16,9 +16,8 @@ static int setup(size_t size) {
 }
 
 /* A pipe ends for its reader only when nobody holds its write end, so each side closes what is not its own. */
-static void take(enum side side) {
-    close(pipes[side][0]);
-    close(pipes[!side][1]);
+static int take(enum side side) {
+    return close(pipes[side][0]) || close(pipes[!side][1]) ? -1 : 0;
 }
 
 static enum outcome pipe_send(enum side side, const void *message, size_t size) {

@@ -16,8 +16,7 @@ struct direction {
 };
 
 static struct direction directions[2]; /* directions[side] is written by that side */
-static char *memory;
-static size_t memory_bytes;
+static size_t data_bytes;
 
 /* Both processes inherit the open semaphore, so its name can go at once. SEM_FAILED with errno where it failed. */
 static sem_t *open_semaphore(const char *name, unsigned value) {
@@ -28,23 +27,21 @@ static sem_t *open_semaphore(const char *name, unsigned value) {
 }
 
 static int setup(size_t size) {
-    memory_bytes = 2 * size;
-    memory = map_shared(unique_name(0), memory_bytes);
-    if (!memory)
-        return -1;
+    data_bytes = size;
     for (int side = SIDE_A; side <= SIDE_B; side++) {
         struct direction *way = &directions[side];
-        way->data = memory + (size_t)side * size;
+        way->data = map_shared(unique_name(0), data_bytes);
         way->free = open_semaphore(unique_name(1), 1);
         way->full = open_semaphore(unique_name(2), 0);
-        if (way->free == SEM_FAILED || way->full == SEM_FAILED)
+        if (!way->data || way->free == SEM_FAILED || way->full == SEM_FAILED)
             return -1;
     }
     return 0;
 }
 
-static void take(enum side side) {
+static int take(enum side side) {
     (void)side; /* the mappings serve both */
+    return 0;
 }
 
 /* A signal may interrupt the wait; it is then begun again. */
@@ -72,12 +69,13 @@ static enum outcome sem_receive(enum side side, void *message, size_t size) {
 }
 
 static void teardown(enum side side) {
-    (void)side;
-    for (int i = SIDE_A; i <= SIDE_B; i++) {
-        sem_close(directions[i].free);
-        sem_close(directions[i].full);
-    }
-    munmap(memory, memory_bytes);
+    struct direction *way = &directions[side];
+    if (!way->data)
+        return;
+    sem_close(way->free);
+    sem_close(way->full);
+    munmap(way->data, data_bytes);
+    way->data = NULL;
 }
 
 const struct mechanism shm_sem = {

@@ -18,17 +18,15 @@ static struct slot *slots[2]; /* slots[side] is written by that side */
 static size_t slot_bytes;
 
 static int setup(size_t size) {
-    slot_bytes = sizeof(struct slot) + (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-    char *memory = map_shared(unique_name(0), 2 * slot_bytes);
-    if (!memory)
-        return -1;
-    slots[SIDE_A] = (struct slot *)memory;
-    slots[SIDE_B] = (struct slot *)(memory + slot_bytes);
-    return 0;
+    slot_bytes = sizeof(struct slot) + size;
+    slots[SIDE_A] = map_shared(unique_name(0), slot_bytes);
+    slots[SIDE_B] = map_shared(unique_name(1), slot_bytes);
+    return slots[SIDE_A] && slots[SIDE_B] ? 0 : -1;
 }
 
-static void take(enum side side) {
+static int take(enum side side) {
     (void)side; /* the mapping serves both */
+    return 0;
 }
 
 static enum outcome spin_send(enum side side, const void *message, size_t size) {
@@ -50,8 +48,9 @@ static enum outcome spin_receive(enum side side, void *message, size_t size) {
 }
 
 static void teardown(enum side side) {
-    (void)side;
-    munmap(slots[SIDE_A], 2 * slot_bytes);
+    if (slots[side])
+        munmap(slots[side], slot_bytes);
+    slots[side] = NULL;
 }
 
 const struct mechanism shm_spin = {

@@ -34,8 +34,8 @@ static int setup(size_t size) {
     return close(listener);
 }
 
-static void take(enum side side) {
-    close(ends[!side]);
+static int take(enum side side) {
+    return close(ends[!side]);
 }
 
 static enum outcome tcp_send(enum side side, const void *message, size_t size) {

@@ -14,8 +14,8 @@ static int setup(size_t size) {
     return socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
 }
 
-static void take(enum side side) {
-    close(ends[!side]);
+static int take(enum side side) {
+    return close(ends[!side]);
 }
 
 static enum outcome uds_send(enum side side, const void *message, size_t size) {

@@ -15,7 +15,7 @@ const before = leftovers();
 const files = ['--json', file('run.json'), '--csv', file('run.csv'), '--markdown', file('run.md')];
 const { status, stdout, stderr } = cli(['bench', '--quick', '--messages', '2000', ...files]);
 const run = JSON.parse(readFileSync(file('run.json'), 'utf8'));
-const MECHANISMS = ['shm-sem', 'shm-spin', 'pipe', 'uds', 'tcp'];
+const MECHANISMS = ['ring', 'shm-spin', 'shm-sem', 'pipe', 'uds', 'tcp'];
 
 test('ends well, says nothing on standard error when that is no terminal, and leaves nothing', () => {
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -7,7 +7,7 @@ const { root } = require('./support.js');
 
 const FLAGS = ['-std=gnu11', '-O2', '-D_GNU_SOURCE', '-Wall', '-Wextra', '-Werror', '-fsyntax-only'];
 const generated = join(root, 'build', 'Release', 'obj', 'gen'); // the names of the system calls
-const sources = ['c-bench', 'c-bench/harness', 'c-bench/count', 'test'].flatMap((folder) =>
+const sources = ['native', 'c-bench', 'c-bench/harness', 'c-bench/count', 'test'].flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.c'))
     .map((name) => join(folder, name)),

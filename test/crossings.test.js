@@ -24,8 +24,9 @@ describe.each(['tracepoint', 'ptrace'])('counted by %s', (method) => {
     expect(crossings).toMatchObject({ perRoundTrip: 4, perMessage: 2, method, byName });
   });
 
-  (allowed && twoCores ? test : test.skip)('a round trip over shm-spin crosses exactly 0 times', async () => {
-    expect(await count('shm-spin', method)).toMatchObject({ perRoundTrip: 0, perMessage: 0, method, byName: {} });
+  const testWhereTwoCores = allowed && twoCores ? test : test.skip;
+  testWhereTwoCores.each(['shm-spin', 'ring'])('a round trip over %s crosses exactly 0 times', async (mechanism) => {
+    expect(await count(mechanism, method)).toMatchObject({ perRoundTrip: 0, perMessage: 0, method, byName: {} });
   });
 
   testWhereAllowed('shm-sem makes futex calls and no others, at most one for each wait and each post', async () => {

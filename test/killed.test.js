@@ -31,7 +31,7 @@ beforeEach(async () => {
   before = leftovers();
 });
 
-describe.each(['pipe', 'shm-spin', 'shm-sem'])('over %s', (mechanism) => {
+describe.each(['pipe', 'shm-spin', 'shm-sem', 'ring'])('over %s', (mechanism) => {
   test.each([0, 1])('when side %i is killed in the middle, the run says so and fails', async (side) => {
     const bench = start(built('crossings-bench'), endless(mechanism));
     const result = ended(bench);

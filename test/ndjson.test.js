@@ -2,7 +2,7 @@
 // The contract of crossings-bench: what it prints, for people and programs that never install Node.
 const { eventsOf, run } = require('./support.js');
 
-const MECHANISMS = ['shm-sem', 'shm-spin', 'pipe', 'uds', 'tcp'];
+const MECHANISMS = ['ring', 'shm-spin', 'shm-sem', 'pipe', 'uds', 'tcp'];
 const small = (/** @type {string} */ mechanism) => ['--mechanism', mechanism, '--messages', 2000, '--round-trips', 300];
 
 test('--list names every mechanism with its title and source file', () => {

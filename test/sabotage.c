@@ -70,8 +70,8 @@ static enum outcome die(const struct mechanism *real, enum side side, const void
     static int id##_setup(size_t size) {                                                                               \
         return real.setup(size);                                                                                       \
     }                                                                                                                  \
-    static void id##_take(enum side side) {                                                                            \
-        real.take(side);                                                                                               \
+    static int id##_take(enum side side) {                                                                             \
+        return real.take(side);                                                                                        \
     }                                                                                                                  \
     static enum outcome id##_send(enum side side, const void *message, size_t size) {                                  \
         return side == SIDE_A ? how(&real, side, message, size) : real.send(side, message, size);                      \

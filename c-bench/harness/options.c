@@ -21,6 +21,7 @@ static const char usage[] =
     "  --messages N       messages of the throughput pass, 0 to 1000000000 (100000); 0: no such pass\n"
     "  --round-trips N    trips of the round-trip pass, 0 to 10000000 (10000); 0: no such pass\n"
     "  --size BYTES       bytes a message, 8 to 16777216 (64)\n"
+    "  --batch N          messages shown to the receiver at once, by mechanisms that can, 1 to 1024 (1)\n"
     "  --cores A,B        the two cores to run on (chosen from the topology)\n"
     "  --no-pin           let the scheduler place both processes\n"
     "  --realtime         run both at real-time priority (needs three cores and permission)\n"
@@ -86,6 +87,7 @@ enum {
     MESSAGES,
     ROUND_TRIPS,
     SIZE,
+    BATCH,
     CORES,
     NO_PIN,
     REALTIME,
@@ -102,6 +104,7 @@ static const struct option long_options[] = {
     {"messages", required_argument, NULL, MESSAGES},
     {"round-trips", required_argument, NULL, ROUND_TRIPS},
     {"size", required_argument, NULL, SIZE},
+    {"batch", required_argument, NULL, BATCH},
     {"cores", required_argument, NULL, CORES},
     {"no-pin", no_argument, NULL, NO_PIN},
     {"realtime", no_argument, NULL, REALTIME},
@@ -121,6 +124,7 @@ static void take_option(struct options *options, const struct topology *topology
     case MESSAGES: plan->messages = read_count("--messages", optarg, 0, MOST_MESSAGES); break;
     case ROUND_TRIPS: plan->round_trips = read_count("--round-trips", optarg, 0, MOST_ROUND_TRIPS); break;
     case SIZE: plan->size_bytes = read_count("--size", optarg, MESSAGE_MIN_BYTES, MESSAGE_MAX_BYTES); break;
+    case BATCH: messages_a_batch = (unsigned)read_count("--batch", optarg, 1, 1024); break;
     case CORES: read_cores(plan, topology, optarg); break;
     case NO_PIN: plan->pinned = false; break;
     case REALTIME: plan->realtime = true; break;

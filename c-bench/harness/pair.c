@@ -18,6 +18,7 @@
 #define TICK_MS 1000      /* how often a long pass reports its progress */
 
 unsigned turns_before_yield;
+unsigned messages_a_batch = 1;
 
 void *shared_memory(size_t bytes) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -75,6 +76,10 @@ static bool prepare(struct pair *pair, enum side side, const struct gate *gate) 
                   strerror(errno));
         return false;
     }
+    if (plan->mechanism->take(side)) {
+        pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "taking up %s failed: %s", plan->mechanism->name, strerror(errno));
+        return false;
+    }
     char byte = 0;
     bool started = write(gate->ready[1], &byte, 1) == 1;
     close(gate->ready[1]);
@@ -98,7 +103,6 @@ static pid_t fork_side(struct pair *pair, enum side side, side_work work, const 
         _exit(1);
     signal(SIGPIPE, SIG_IGN); /* a peer that has gone is an answer (EPIPE), not a signal */
     sigprocmask(SIG_SETMASK, signals, NULL);
-    pair->plan.mechanism->take(side);
     bool worked = prepare(pair, side, gate) && work(pair, side);
     pair->plan.mechanism->teardown(side);
     _exit(worked ? 0 : 1);
@@ -245,8 +249,8 @@ bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failur
         sides[i].ended = sides[i].pid < 0;
 
     /* Let go of what the sides hold now, so that each sees the other's end. */
-    mechanism->take(SIDE_A);
     mechanism->teardown(SIDE_A);
+    mechanism->teardown(SIDE_B);
     close(gate.ready[1]);
     close(gate.go[0]);
 

@@ -133,6 +133,7 @@ static bool make_trips(struct trips *trips, enum side side, uint64_t count, uint
 }
 
 static bool round_trip_side(struct pair *pair, enum side side) {
+    messages_a_batch = 1; /* each side waits for the other's answer */
     const struct plan *plan = &pair->plan;
     struct trips trips = {pair, message_buffer(plan->size_bytes), message_buffer(plan->size_bytes), 0};
     uint64_t turn = 0, done = 0;

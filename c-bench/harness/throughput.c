@@ -46,6 +46,8 @@ static bool send_all(struct pair *pair) {
         }
         note_progress(pair, SIDE_A, number);
     }
+    if (mechanism->flush)
+        mechanism->flush(SIDE_A);
     pair->report[SIDE_A].checksum = checksum;
     free(message);
     return true;

@@ -1,0 +1,135 @@
+/* Making, checking and mapping regions. */
+#include "region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
+
+bool region_capacity_is_valid(uint64_t capacity) {
+    return capacity >= RING_MIN_CAPACITY && capacity <= RING_MAX_CAPACITY && (capacity & (capacity - 1)) == 0;
+}
+
+/* Header and data in one go, then the data once more right behind. NULL with errno. */
+static void *map_twice(int fd, uint32_t capacity, int protection, int flags) {
+    size_t bytes = region_mapped_bytes(capacity);
+    size_t file_bytes = (size_t)RING_HEADER_BYTES + capacity;
+    char *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return NULL;
+    void *first = mmap(base, file_bytes, protection, MAP_SHARED | MAP_FIXED | flags, fd, 0);
+    void *second = first == MAP_FAILED ? MAP_FAILED
+                                       : mmap(base + file_bytes, capacity, protection, MAP_SHARED | MAP_FIXED | flags,
+                                              fd, RING_HEADER_BYTES);
+    if (second != MAP_FAILED)
+        return base;
+    int reason = errno;
+    munmap(base, bytes);
+    errno = reason;
+    return NULL;
+}
+
+static void fill(struct region *region, void *base, uint32_t capacity, int fd) {
+    region->header = base;
+    region->data = (char *)base + RING_HEADER_BYTES;
+    region->capacity = capacity;
+    region->fd = fd;
+}
+
+int region_create(struct region *region, uint32_t capacity, uint32_t flags) {
+    *region = (struct region){.fd = -1};
+    int fd = memfd_create("crossings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -1;
+    void *base = NULL;
+    if (ftruncate(fd, (off_t)RING_HEADER_BYTES + capacity) == 0)
+        base = map_twice(fd, capacity, PROT_READ | PROT_WRITE, 0);
+    if (!base || fcntl(fd, F_ADD_SEALS, SEALS)) {
+        int reason = errno;
+        if (base)
+            munmap(base, region_mapped_bytes(capacity));
+        close(fd);
+        errno = reason;
+        return -1;
+    }
+    fill(region, base, capacity, fd);
+    region->flags = flags;
+    *region->header = (struct ring_region){
+        .magic = RING_MAGIC,
+        .version = RING_VERSION,
+        .capacity = capacity,
+        .flags = flags,
+    };
+    return 0;
+}
+
+enum region_refusal region_map_peer(struct region *region, int fd) {
+    *region = (struct region){.fd = -1};
+    struct stat status;
+    int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & SEALS) != SEALS)
+        return REGION_NOT_SEALED;
+    if (fstat(fd, &status) || status.st_size < (off_t)(RING_HEADER_BYTES + RING_MIN_CAPACITY) ||
+        !region_capacity_is_valid((uint64_t)status.st_size - RING_HEADER_BYTES))
+        return REGION_BAD_SIZE;
+    uint32_t capacity = (uint32_t)(status.st_size - RING_HEADER_BYTES);
+    struct ring_region *header = map_twice(fd, capacity, PROT_READ, 0);
+    if (!header)
+        return REGION_NOT_MAPPED;
+    /* Each read once: the peer can change its memory at any time, and what it changes later is not looked at again. */
+    uint32_t flags = ring_load_relaxed(&header->flags);
+    if (ring_load_relaxed(&header->magic) != RING_MAGIC || ring_load_relaxed(&header->version) != RING_VERSION ||
+        ring_load_relaxed(&header->capacity) != capacity) {
+        munmap(header, region_mapped_bytes(capacity));
+        return REGION_BAD_HEADER;
+    }
+    fill(region, header, capacity, -1);
+    region->flags = flags;
+    return REGION_OK;
+}
+
+const char *region_refusal_text(enum region_refusal refusal) {
+    switch (refusal) {
+    case REGION_NOT_SEALED: return "the peer's memory is not sealed against being shrunk and written";
+    case REGION_BAD_SIZE: return "the peer's memory has a size that no ring has";
+    case REGION_BAD_HEADER: return "the peer's memory is not a region of this version of crossings";
+    case REGION_NOT_MAPPED: return "the peer's memory could not be mapped";
+    case REGION_OK: break;
+    }
+    return "the peer's memory is in order";
+}
+
+void region_release(struct region *region) {
+    if (region->header)
+        munmap(region->header, region_mapped_bytes(region->capacity));
+    if (region->fd >= 0)
+        close(region->fd);
+    *region = (struct region){.fd = -1};
+}
+
+void region_connect(const struct region *mine, const struct region *peer, struct ring_writer *writer,
+                    struct ring_reader *reader) {
+    bool peer_may_sleep = !(peer->flags & RING_FLAG_NEVER_SLEEPS);
+    *writer = (struct ring_writer){
+        .mine = mine->header,
+        .data = mine->data,
+        .peer = peer->header,
+        .capacity = mine->capacity,
+        .mask = mine->capacity - 1,
+        .peer_may_sleep = peer_may_sleep,
+    };
+    *reader = (struct ring_reader){
+        .mine = mine->header,
+        .peer = peer->header,
+        .data = peer->data,
+        .capacity = peer->capacity,
+        .mask = peer->capacity - 1,
+        .peer_may_sleep = peer_may_sleep,
+    };
+}

@@ -1,0 +1,385 @@
+/*
+ * Tests of the ring, the regions and the handshake in C, run by ring.test.js: plain, and built again with the address,
+ * undefined-behaviour and thread sanitizers. Usage: ring-test NAME, where NAME is one of the tests at the end.
+ */
+#include "../native/handshake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CAPACITY RING_MIN_CAPACITY
+
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: expected %s\n", __FILE__, __LINE__, #condition);                                   \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+/* ---- A ring within one process: both regions, and the writer's and the reader's end of the first ---- */
+
+struct fixture {
+    struct region a, b;
+    struct ring_writer writer;
+    struct ring_reader reader, unused_reader;
+    struct ring_writer unused_writer;
+};
+
+static struct fixture new_fixture(uint32_t position) {
+    struct fixture fixture;
+    EXPECT(region_create(&fixture.a, CAPACITY, 0) == 0);
+    EXPECT(region_create(&fixture.b, CAPACITY, 0) == 0);
+    region_connect(&fixture.a, &fixture.b, &fixture.writer, &fixture.unused_reader);
+    region_connect(&fixture.b, &fixture.a, &fixture.unused_writer, &fixture.reader);
+    fixture.writer.position = fixture.writer.peer_read = fixture.reader.position = position;
+    fixture.b.header->read_position = position;
+    return fixture;
+}
+
+static void end_fixture(struct fixture *fixture) {
+    region_release(&fixture->a);
+    region_release(&fixture->b);
+}
+
+static unsigned random_state = 12345;
+
+static unsigned random_number(void) {
+    random_state = random_state * 1664525u + 1013904223u;
+    return random_state >> 8;
+}
+
+static void fill(unsigned char *bytes, uint32_t size, unsigned seed) {
+    for (uint32_t i = 0; i < size; i++)
+        bytes[i] = (unsigned char)(seed * 31 + i * 7);
+}
+
+static unsigned char sent[CAPACITY], got[CAPACITY];
+
+static enum ring_result write_message(struct fixture *fixture, uint32_t size, unsigned seed) {
+    fill(sent, size, seed);
+    enum ring_result result = ring_write(&fixture->writer, sent, size, seed % 4);
+    if (result == RING_OK)
+        ring_publish(&fixture->writer);
+    return result;
+}
+
+static void expect_message(struct fixture *fixture, uint32_t size, unsigned seed) {
+    const void *payload;
+    uint32_t bytes, kind;
+    EXPECT(ring_peek(&fixture->reader, &payload, &bytes, &kind) == RING_OK);
+    EXPECT(bytes == size && kind == seed % 4);
+    ring_copy(got, payload, bytes);
+    fill(sent, size, seed);
+    EXPECT(memcmp(got, sent, size) == 0);
+    ring_consume(&fixture->reader, bytes);
+}
+
+static void expect_empty(struct fixture *fixture) {
+    const void *payload;
+    uint32_t bytes, kind;
+    EXPECT(ring_peek(&fixture->reader, &payload, &bytes, &kind) == RING_NO);
+}
+
+static void wraps_at_every_offset(void) {
+    struct fixture fixture = new_fixture(0);
+    for (uint32_t offset = 0; offset < CAPACITY; offset += RING_FRAME_ALIGN) {
+        for (uint32_t size = 0; size <= 72; size += size < 20 ? 1 : 13) {
+            EXPECT(write_message(&fixture, size, offset + size) == RING_OK);
+            expect_message(&fixture, size, offset + size);
+        }
+        expect_empty(&fixture);
+        fixture.writer.position = fixture.writer.peer_read = fixture.reader.position = offset + RING_FRAME_ALIGN;
+        fixture.b.header->read_position = fixture.reader.position;
+        ring_frame_at(&fixture.writer, fixture.writer.position)->signal = 0;
+    }
+    end_fixture(&fixture);
+}
+
+static void positions_wrap_at_two_to_the_32(void) {
+    for (uint32_t below = 0; below <= 256; below += RING_FRAME_ALIGN) {
+        struct fixture fixture = new_fixture(0u - below);
+        for (unsigned i = 0; i < 100; i++) {
+            EXPECT(write_message(&fixture, i, i) == RING_OK);
+            EXPECT(write_message(&fixture, 500, i + 1) == RING_OK);
+            expect_message(&fixture, i, i);
+            expect_message(&fixture, 500, i + 1);
+            expect_empty(&fixture);
+        }
+        EXPECT(fixture.writer.position < 1000000u); /* it has gone round */
+        end_fixture(&fixture);
+    }
+}
+
+static void full_and_empty(void) {
+    struct fixture fixture = new_fixture(0u - 4096u);
+    for (int round = 0; round < 50; round++) {
+        unsigned count = 0;
+        while (write_message(&fixture, 56, count) == RING_OK)
+            count++;
+        EXPECT(count == CAPACITY / 64 - 1); /* all but the end mark's place */
+        EXPECT(write_message(&fixture, 56, 0) == RING_NO);
+        expect_message(&fixture, 56, 0);
+        EXPECT(write_message(&fixture, 56, count) == RING_OK);
+        for (unsigned i = 1; i <= count; i++)
+            expect_message(&fixture, 56, i);
+        expect_empty(&fixture);
+    }
+    end_fixture(&fixture);
+}
+
+static void largest_message(void) {
+    struct fixture fixture = new_fixture(CAPACITY / 2 + 8);
+    for (int i = 0; i < 20; i++) {
+        uint32_t largest = ring_max_message(CAPACITY);
+        EXPECT(write_message(&fixture, largest, 1) == RING_OK);
+        EXPECT(write_message(&fixture, 0, 2) == RING_NO);
+        expect_message(&fixture, largest, 1);
+        EXPECT(write_message(&fixture, 8, 3) == RING_OK);
+        EXPECT(write_message(&fixture, largest, 4) == RING_NO);
+        expect_message(&fixture, 8, 3);
+        expect_empty(&fixture);
+    }
+    end_fixture(&fixture);
+}
+
+/* A million steps against a queue of what must come. */
+static void random_sizes(void) {
+    enum { MOST = CAPACITY / 8 };
+    static uint32_t sizes[MOST];
+    struct fixture fixture = new_fixture(0u - 100000u * 8);
+    unsigned first = 0, last = 0;
+    for (int step = 0; step < 1000000; step++) {
+        uint32_t size = random_number() % 8 ? random_number() % 200 : random_number() % (CAPACITY / 4);
+        if (random_number() % 2 && write_message(&fixture, size, last) == RING_OK) {
+            sizes[last++ % MOST] = size;
+        } else if (first != last) {
+            expect_message(&fixture, sizes[first % MOST], first);
+            first++;
+        } else {
+            expect_empty(&fixture);
+        }
+    }
+    EXPECT(last > 100000);
+    end_fixture(&fixture);
+}
+
+static void held_messages_show_at_once(void) {
+    struct fixture fixture = new_fixture(0u - 64u);
+    for (unsigned i = 0; i < 10; i++) {
+        fill(sent, 24, i);
+        EXPECT(ring_write(&fixture.writer, sent, 24, i % 4) == RING_OK);
+        expect_empty(&fixture);
+    }
+    ring_publish(&fixture.writer);
+    for (unsigned i = 0; i < 10; i++)
+        expect_message(&fixture, 24, i);
+    expect_empty(&fixture);
+    ring_publish(&fixture.writer); /* nothing is held: nothing happens */
+    expect_empty(&fixture);
+    end_fixture(&fixture);
+}
+
+static void lies_are_noticed(void) {
+    struct fixture fixture = new_fixture(0);
+    const void *payload;
+    uint32_t bytes, kind;
+    for (uint64_t signal = (uint64_t)ring_max_message(CAPACITY) + 2; signal <= UINT32_MAX; signal = signal * 3 / 2) {
+        ring_frame_at(&fixture.writer, 0)->signal = (uint32_t)signal;
+        EXPECT(ring_peek(&fixture.reader, &payload, &bytes, &kind) == RING_CORRUPT);
+    }
+    ring_frame_at(&fixture.writer, 0)->signal = 0;
+    while (write_message(&fixture, 1000, 0) == RING_OK)
+        continue;
+    static const uint32_t lies[] = {1, 7, 0u - 8u, CAPACITY * 2, 1u << 31};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        fixture.b.header->read_position = lies[i];
+        EXPECT(write_message(&fixture, 1000, 0) == RING_CORRUPT);
+    }
+    end_fixture(&fixture);
+}
+
+static void copies_every_size(void) {
+    unsigned char from[1100], to[1100];
+    for (size_t size = 0; size <= 1024; size++) {
+        fill(from, sizeof from, (unsigned)size);
+        memset(to, 0xee, sizeof to);
+        ring_copy(to + 3, from + 5, size);
+        EXPECT(memcmp(to + 3, from + 5, size) == 0 && to[2] == 0xee && to[3 + size] == 0xee);
+    }
+}
+
+/* ---- Two threads, and two processes ---- */
+
+static void send_numbers(struct ring_writer *writer, uint64_t count) {
+    for (uint64_t number = 0; number < count; number++) {
+        uint64_t message[8] = {number, number * 3, 5, 7, 11, 13, 17, ~number};
+        uint32_t size = 16 + (uint32_t)(number % 7) * 8;
+        message[size / 8 - 1] = ~number;
+        while (ring_write(writer, message, size, 0) != RING_OK) {
+            ring_publish(writer);
+            sched_yield();
+        }
+        if (number % 5 == 0)
+            ring_publish(writer);
+    }
+    ring_publish(writer);
+}
+
+static void receive_numbers(struct ring_reader *reader, uint64_t count) {
+    for (uint64_t number = 0; number < count; number++) {
+        uint64_t message[8];
+        const void *payload;
+        uint32_t size, kind;
+        enum ring_result result;
+        while ((result = ring_peek(reader, &payload, &size, &kind)) == RING_NO)
+            sched_yield();
+        EXPECT(result == RING_OK && size == 16 + (uint32_t)(number % 7) * 8);
+        ring_copy(message, payload, size);
+        EXPECT(message[0] == number && message[size / 8 - 1] == ~number);
+        ring_consume(reader, size);
+    }
+}
+
+enum { THREAD_MESSAGES = 500000, PROCESS_MESSAGES = 10000000 };
+
+static void *sending_thread(void *writer) {
+    send_numbers(writer, THREAD_MESSAGES);
+    return NULL;
+}
+
+static void between_threads(void) {
+    struct fixture fixture = new_fixture(0u - 1000000u * 8);
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, sending_thread, &fixture.writer) == 0);
+    receive_numbers(&fixture.reader, THREAD_MESSAGES);
+    pthread_join(thread, NULL);
+    end_fixture(&fixture);
+}
+
+/* The whole handshake, both sides at once, and ten million messages. */
+static void between_processes(void) {
+    int ends[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+    pid_t child = fork();
+    int fd = ends[child == 0];
+    close(ends[child != 0]);
+    struct region mine, peer;
+    struct ring_writer writer;
+    struct ring_reader reader;
+    char why[WHY_BYTES];
+    enum hand hand;
+    EXPECT(region_create(&mine, CAPACITY << (child == 0), 0) == 0);
+    EXPECT(handshake_send(fd, &mine) == HAND_OK);
+    while ((hand = handshake_receive(fd, &peer, why)) == HAND_AGAIN)
+        sched_yield();
+    EXPECT(hand == HAND_OK);
+    region_connect(&mine, &peer, &writer, &reader);
+    if (child == 0) {
+        send_numbers(&writer, PROCESS_MESSAGES);
+        exit(0);
+    }
+    receive_numbers(&reader, PROCESS_MESSAGES);
+    int status;
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    region_release(&mine);
+    region_release(&peer);
+    close(fd);
+}
+
+/* ---- Regions ---- */
+
+static void nobody_else_can_write(void) {
+    struct region mine, peer;
+    char path[64];
+    EXPECT(region_create(&mine, CAPACITY, 0) == 0);
+    EXPECT(region_map_peer(&peer, mine.fd) == REGION_OK);
+    EXPECT(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, mine.fd, 0) == MAP_FAILED && errno == EPERM);
+    EXPECT(mprotect(peer.header, 4096, PROT_READ | PROT_WRITE) == -1 && errno == EACCES);
+    EXPECT(pwrite(mine.fd, "x", 1, 0) == -1 && errno == EPERM);
+    EXPECT(ftruncate(mine.fd, 0) == -1 && errno == EPERM);
+    EXPECT(ftruncate(mine.fd, 1 << 24) == -1 && errno == EPERM);
+    EXPECT(fcntl(mine.fd, F_ADD_SEALS, F_SEAL_WRITE) == -1 && errno == EPERM);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", mine.fd);
+    int again = open(path, O_RDWR);
+    EXPECT(again < 0 || mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, again, 0) == MAP_FAILED);
+    EXPECT(again < 0 || pwrite(again, "x", 1, 0) == -1);
+    mine.header->flags = 42; /* the owner still can, and the peer sees it */
+    EXPECT(peer.header->flags == 42);
+    close(again);
+    region_release(&mine);
+    region_release(&peer);
+}
+
+/* A memfd made as a stranger might: with these seals, this size and these first words. */
+static enum region_refusal offer(int seals, off_t size, uint32_t magic, uint32_t version, uint32_t capacity) {
+    struct region peer;
+    uint32_t words[4] = {magic, version, capacity, 0};
+    int fd = memfd_create("stranger", MFD_ALLOW_SEALING);
+    EXPECT(fd >= 0 && ftruncate(fd, size) == 0 && (size < 16 || pwrite(fd, words, sizeof words, 0) == 16));
+    EXPECT(seals == 0 || fcntl(fd, F_ADD_SEALS, seals) == 0);
+    enum region_refusal refusal = region_map_peer(&peer, fd);
+    close(fd);
+    region_release(&peer);
+    return refusal;
+}
+
+static void strange_regions_are_refused(void) {
+    const int all = F_SEAL_SHRINK | F_SEAL_GROW | 0x10 | F_SEAL_SEAL;
+    const off_t size = RING_HEADER_BYTES + CAPACITY;
+    EXPECT(offer(all, size, RING_MAGIC, RING_VERSION, CAPACITY) == REGION_OK);
+    EXPECT(offer(0, size, RING_MAGIC, RING_VERSION, CAPACITY) == REGION_NOT_SEALED);
+    EXPECT(offer(all & ~F_SEAL_SHRINK, size, RING_MAGIC, RING_VERSION, CAPACITY) == REGION_NOT_SEALED);
+    EXPECT(offer(all & ~F_SEAL_GROW, size, RING_MAGIC, RING_VERSION, CAPACITY) == REGION_NOT_SEALED);
+    EXPECT(offer(all & ~0x10, size, RING_MAGIC, RING_VERSION, CAPACITY) == REGION_NOT_SEALED);
+    EXPECT(offer(all, 0, 0, 0, 0) == REGION_BAD_SIZE);
+    EXPECT(offer(all, RING_HEADER_BYTES, RING_MAGIC, RING_VERSION, 0) == REGION_BAD_SIZE);
+    EXPECT(offer(all, size - 1, RING_MAGIC, RING_VERSION, CAPACITY) == REGION_BAD_SIZE);
+    EXPECT(offer(all, size + 4096, RING_MAGIC, RING_VERSION, CAPACITY) == REGION_BAD_SIZE);
+    EXPECT(offer(all, RING_HEADER_BYTES + 2 * (off_t)RING_MAX_CAPACITY, RING_MAGIC, RING_VERSION, 1u << 31) ==
+           REGION_BAD_SIZE);
+    EXPECT(offer(all, size, 0, RING_VERSION, CAPACITY) == REGION_BAD_HEADER);
+    EXPECT(offer(all, size, RING_MAGIC, RING_VERSION + 1, CAPACITY) == REGION_BAD_HEADER);
+    EXPECT(offer(all, size, RING_MAGIC, RING_VERSION, CAPACITY * 2) == REGION_BAD_HEADER);
+    struct region peer;
+    int file = open("/proc/self/exe", O_RDONLY);
+    EXPECT(region_map_peer(&peer, file) == REGION_NOT_SEALED);
+    EXPECT(region_map_peer(&peer, -1) == REGION_NOT_SEALED);
+    close(file);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} tests[] = {
+    {"wraps_at_every_offset", wraps_at_every_offset},
+    {"positions_wrap_at_two_to_the_32", positions_wrap_at_two_to_the_32},
+    {"full_and_empty", full_and_empty},
+    {"largest_message", largest_message},
+    {"random_sizes", random_sizes},
+    {"held_messages_show_at_once", held_messages_show_at_once},
+    {"lies_are_noticed", lies_are_noticed},
+    {"copies_every_size", copies_every_size},
+    {"between_threads", between_threads},
+    {"between_processes", between_processes},
+    {"nobody_else_can_write", nobody_else_can_write},
+    {"strange_regions_are_refused", strange_regions_are_refused},
+};
+
+int main(int count, char **arguments) {
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        if (count == 1)
+            puts(tests[i].name);
+        else if (strcmp(arguments[1], tests[i].name) == 0)
+            return tests[i].run(), 0;
+    }
+    return count == 1 ? 0 : 2;
+}
