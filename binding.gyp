@@ -25,6 +25,16 @@
   },
   'targets': [
     {
+      # The addon of require('crossings'). Node-API 8: one binary for Node 20 and all later ones.
+      'target_name': 'crossings',
+      'sources': ['native/addon.cc', '<@(native)'],
+      'include_dirs': ["<!(node -p \"require('node-addon-api').include_dir\")"],
+      'defines': ['NAPI_VERSION=8', 'NAPI_CPP_EXCEPTIONS'],
+      'cflags_cc': ['-std=c++17', '-O2'],
+      'cflags_cc!': ['-fno-exceptions'],
+      'ldflags': ['-static-libgcc', '-static-libstdc++'],
+    },
+    {
       # Measures one mechanism.
       'target_name': 'crossings-bench',
       'type': 'executable',

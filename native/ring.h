@@ -16,6 +16,15 @@
 #include <stdint.h>
 #include <string.h>
 
+/* C11's words, as C++ spells them too. */
+#ifdef __cplusplus
+#define RING_ALIGNED(bytes) alignas(bytes)
+#define RING_ASSERT(condition, why) static_assert(condition, why)
+#else
+#define RING_ALIGNED(bytes) _Alignas(bytes)
+#define RING_ASSERT(condition, why) _Static_assert(condition, why)
+#endif
+
 /* ---- The memory order, in four words ---- */
 
 #define ring_load_acquire(address) __atomic_load_n((address), __ATOMIC_ACQUIRE)
@@ -46,13 +55,13 @@ struct ring_region {
     uint32_t capacity; /* bytes of ring data: a power of two */
     uint32_t flags;    /* RING_FLAG_... */
     /* How far the owner has read in its peer's ring. */
-    _Alignas(128) uint32_t read_position;
+    RING_ALIGNED(128) uint32_t read_position;
     /* Odd while the owner sleeps until there is something to read; counts up by one at each change. */
-    _Alignas(128) uint32_t waiting_for_data;
+    RING_ALIGNED(128) uint32_t waiting_for_data;
     /* The same for room to write. */
     uint32_t waiting_for_room;
     /* 1 once the owner has closed its end and writes no more. */
-    _Alignas(128) uint32_t closed;
+    RING_ALIGNED(128) uint32_t closed;
 };
 
 /* A frame: this header, the payload, and padding up to a multiple of RING_FRAME_ALIGN. */
@@ -66,18 +75,18 @@ struct ring_frame {
 #define RING_KIND_ANSWER 2u  /* likewise */
 #define RING_KIND_REFUSAL 3u /* likewise; the rest is the reason as UTF-8 */
 
-_Static_assert(offsetof(struct ring_region, magic) == 0, "part of the protocol");
-_Static_assert(offsetof(struct ring_region, version) == 4, "part of the protocol");
-_Static_assert(offsetof(struct ring_region, capacity) == 8, "part of the protocol");
-_Static_assert(offsetof(struct ring_region, flags) == 12, "part of the protocol");
-_Static_assert(offsetof(struct ring_region, read_position) == 128, "part of the protocol");
-_Static_assert(offsetof(struct ring_region, waiting_for_data) == 256, "part of the protocol");
-_Static_assert(offsetof(struct ring_region, waiting_for_room) == 260, "part of the protocol");
-_Static_assert(offsetof(struct ring_region, closed) == 384, "part of the protocol");
-_Static_assert(sizeof(struct ring_region) <= RING_HEADER_BYTES, "the header is one page");
-_Static_assert(sizeof(struct ring_frame) == RING_FRAME_HEADER_BYTES, "part of the protocol");
-_Static_assert(RING_MIN_CAPACITY >= 2 * RING_FRAME_HEADER_BYTES, "a frame and the end mark fit");
-_Static_assert((RING_MAX_CAPACITY & (RING_MAX_CAPACITY - 1)) == 0, "a power of two");
+RING_ASSERT(offsetof(struct ring_region, magic) == 0, "part of the protocol");
+RING_ASSERT(offsetof(struct ring_region, version) == 4, "part of the protocol");
+RING_ASSERT(offsetof(struct ring_region, capacity) == 8, "part of the protocol");
+RING_ASSERT(offsetof(struct ring_region, flags) == 12, "part of the protocol");
+RING_ASSERT(offsetof(struct ring_region, read_position) == 128, "part of the protocol");
+RING_ASSERT(offsetof(struct ring_region, waiting_for_data) == 256, "part of the protocol");
+RING_ASSERT(offsetof(struct ring_region, waiting_for_room) == 260, "part of the protocol");
+RING_ASSERT(offsetof(struct ring_region, closed) == 384, "part of the protocol");
+RING_ASSERT(sizeof(struct ring_region) <= RING_HEADER_BYTES, "the header is one page");
+RING_ASSERT(sizeof(struct ring_frame) == RING_FRAME_HEADER_BYTES, "part of the protocol");
+RING_ASSERT(RING_MIN_CAPACITY >= 2 * RING_FRAME_HEADER_BYTES, "a frame and the end mark fit");
+RING_ASSERT((RING_MAX_CAPACITY & (RING_MAX_CAPACITY - 1)) == 0, "a power of two");
 
 /* A frame's bytes for a payload of `size` bytes. */
 static inline uint32_t ring_frame_bytes(uint32_t size) {

@@ -1,0 +1,111 @@
+'use strict';
+// Reading a message where it lies, in the peer's memory, without copying it first. The memory itself never leaves: a view
+// of it could be written to, which would end the process, and could outlive its mapping.
+const { CrossingsError } = require('../errors.js');
+const { refuse, shown } = require('./options.js');
+
+/** A read-only look at one message, good until the function that it was given to returns. Offsets are bytes. */
+class Cursor {
+  /** @type {Uint8Array | null} */ #bytes;
+  /** @type {DataView} */ #view;
+  #from;
+  #length;
+
+  /** @param {Uint8Array} bytes of the peer's region @param {number} from @param {number} length */
+  constructor(bytes, from, length) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset + from, length);
+    this.#from = from;
+    this.#length = length;
+  }
+
+  /** The message's size, bytes. */
+  get length() {
+    return this.#length;
+  }
+
+  #memory() {
+    if (!this.#bytes)
+      throw new CrossingsError('ERR_CLOSED', 'This message has been left; a cursor is good only inside its function.');
+    return this.#bytes;
+  }
+
+  /** @param {string} method @param {number} offset @param {boolean} [littleEndian] */
+  #get(method, offset, littleEndian) {
+    this.#memory();
+    return /** @type {any} */ (this.#view)[method](offset, littleEndian);
+  }
+
+  /** @param {number} offset */ getInt8(offset) {
+    return this.#get('getInt8', offset);
+  }
+  /** @param {number} offset */ getUint8(offset) {
+    return this.#get('getUint8', offset);
+  }
+  /** @param {number} offset @param {boolean} [littleEndian] */ getInt16(offset, littleEndian) {
+    return this.#get('getInt16', offset, littleEndian);
+  }
+  /** @param {number} offset @param {boolean} [littleEndian] */ getUint16(offset, littleEndian) {
+    return this.#get('getUint16', offset, littleEndian);
+  }
+  /** @param {number} offset @param {boolean} [littleEndian] */ getInt32(offset, littleEndian) {
+    return this.#get('getInt32', offset, littleEndian);
+  }
+  /** @param {number} offset @param {boolean} [littleEndian] */ getUint32(offset, littleEndian) {
+    return this.#get('getUint32', offset, littleEndian);
+  }
+  /** @param {number} offset @param {boolean} [littleEndian] */ getFloat32(offset, littleEndian) {
+    return this.#get('getFloat32', offset, littleEndian);
+  }
+  /** @param {number} offset @param {boolean} [littleEndian] */ getFloat64(offset, littleEndian) {
+    return this.#get('getFloat64', offset, littleEndian);
+  }
+  /** @param {number} offset @param {boolean} [littleEndian] */ getBigInt64(offset, littleEndian) {
+    return this.#get('getBigInt64', offset, littleEndian);
+  }
+  /** @param {number} offset @param {boolean} [littleEndian] */ getBigUint64(offset, littleEndian) {
+    return this.#get('getBigUint64', offset, littleEndian);
+  }
+
+  /**
+   * Copy bytes out.
+   * @param {Uint8Array} target
+   * @param {number} [targetStart]
+   * @param {number} [start] in the message
+   * @param {number} [end] in the message
+   * @returns {number} how many were copied
+   */
+  copy(target, targetStart = 0, start = 0, end = this.#length) {
+    const bytes = this.#memory();
+    if (!(target instanceof Uint8Array)) refuse(`A target is a Uint8Array, not ${shown(target)}.`);
+    this.#check(start, end);
+    const count = Math.max(0, Math.min(end - start, target.length - targetStart));
+    target.set(bytes.subarray(this.#from + start, this.#from + start + count), targetStart);
+    return count;
+  }
+
+  /**
+   * @param {BufferEncoding} [encoding]
+   * @param {number} [start]
+   * @param {number} [end]
+   */
+  toString(encoding = 'utf8', start = 0, end = this.#length) {
+    const copy = Buffer.allocUnsafe(Math.max(0, end - start));
+    this.copy(copy, 0, start, end);
+    return copy.toString(encoding);
+  }
+
+  /** @param {number} start @param {number} end */
+  #check(start, end) {
+    if (Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start <= end && end <= this.#length) return;
+    refuse(`A part of this message lies between 0 and ${this.#length}, not from ${shown(start)} to ${shown(end)}.`);
+  }
+
+  /** No more. */
+  leave() {
+    this.#bytes = null;
+    this.#view = new DataView(new ArrayBuffer(0));
+  }
+}
+
+module.exports = { Cursor };

@@ -1,0 +1,68 @@
+'use strict';
+// A channel as a Node stream or as web streams. Ending the writable side closes the channel once the readable side has
+// ended, too; destroying either closes it at once.
+const { Duplex } = require('node:stream');
+const { refuse, shown } = require('./options.js');
+
+/**
+ * @param {import('./channel.js').Channel} channel
+ * @param {{objectMode?: boolean}} [options]
+ */
+function toDuplex(channel, options = {}) {
+  const { objectMode = false, ...others } = options;
+  if (typeof objectMode !== 'boolean') refuse(`The option objectMode takes true or false, not ${shown(objectMode)}.`);
+  const [unknown] = Object.keys(others);
+  if (unknown) refuse(`There is no option ${shown(unknown)}; there is objectMode.`);
+  const stop = new AbortController();
+  const most = channel.maxMessageBytes;
+  return new Duplex({
+    objectMode,
+    autoDestroy: true,
+    read() {
+      channel.receive({ signal: stop.signal }).then(
+        // An empty message is nothing in a stream of bytes, and would end a read.
+        (message) => (!objectMode && message?.length === 0 ? this._read(0) : this.push(message)),
+        (error) => this.destroy(stop.signal.aborted ? undefined : error),
+      );
+    },
+    write(chunk, encoding, done) {
+      const bytes = !objectMode && typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
+      sendAll(bytes).then(() => done(), done);
+    },
+    destroy(error, done) {
+      stop.abort();
+      channel.close().then(() => done(error), done);
+    },
+  });
+
+  /** @param {any} chunk */
+  async function sendAll(chunk) {
+    if (objectMode) return channel.send(chunk, { signal: stop.signal });
+    for (let from = 0; from < chunk.length; from += most) {
+      await channel.send(chunk.subarray(from, from + most), { signal: stop.signal });
+    }
+  }
+}
+
+/** @param {import('./channel.js').Channel} channel */
+function toWebStreams(channel) {
+  const readable = new ReadableStream(
+    {
+      async pull(controller) {
+        const message = await channel.receive();
+        if (message === null) controller.close();
+        else controller.enqueue(message);
+      },
+      cancel: () => channel.close(),
+    },
+    { highWaterMark: 0 },
+  );
+  const writable = new WritableStream({
+    write: (message) => channel.send(message),
+    close: () => channel.close(),
+    abort: () => channel.close(),
+  });
+  return { readable, writable };
+}
+
+module.exports = { toDuplex, toWebStreams };

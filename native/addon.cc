@@ -1,0 +1,373 @@
+// The Node-API wrapper: thin on purpose. It makes and maps regions, shakes hands, rings doorbells and watches sockets;
+// lib/ decides when. No message ever passes through here.
+//
+// Errors are JavaScript errors with a `code`; lib/native.js turns them into CrossingsError.
+
+#include <napi.h>
+#include <uv.h>
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+extern "C" {
+#include "handshake.h"
+}
+
+namespace {
+
+[[noreturn]] void Throw(Napi::Env env, const char *code, const std::string &sentence) {
+    Napi::Error error = Napi::Error::New(env, sentence);
+    error.Set("code", Napi::String::New(env, code));
+    throw error;
+}
+
+[[noreturn]] void ThrowSystem(Napi::Env env, const std::string &doing) {
+    Throw(env, "ERR_SYSTEM", doing + ": " + std::strerror(errno));
+}
+
+[[noreturn]] void ThrowHand(Napi::Env env, enum hand hand, const std::string &subject, const char *why) {
+    switch (hand) {
+    case HAND_GONE: Throw(env, "ERR_PEER_DIED", "The peer has gone before the handshake was done");
+    case HAND_PROTOCOL: Throw(env, "ERR_PROTOCOL", std::string("The peer was refused: ") + why);
+    case HAND_IN_USE: Throw(env, "ERR_ADDRESS_IN_USE", "Somebody listens at " + subject + " already");
+    case HAND_NOT_SOCKET: Throw(env, "ERR_ADDRESS_IN_USE", subject + " is no socket, so it is left alone");
+    default: ThrowSystem(env, subject);
+    }
+}
+
+int IntegerAt(const Napi::CallbackInfo &info, size_t index) {
+    return info[index].As<Napi::Number>().Int32Value();
+}
+
+// ---- Regions: mapped memory, and the one JavaScript buffer over each ----
+
+// The memory lives until both have gone: whoever uses the region, and the buffer over it.
+struct Mapping {
+    struct region region;
+    std::atomic<int> holders{2};
+    bool shared = false; // a SharedArrayBuffer, which cannot be detached
+};
+
+void LetGo(Mapping *mapping) {
+    if (mapping->holders.fetch_sub(1) == 1) {
+        region_release(&mapping->region);
+        delete mapping;
+    }
+}
+
+void BufferIsGone(napi_env, void *, void *hint) {
+    LetGo(static_cast<Mapping *>(hint));
+}
+
+// Called on any thread, without an environment.
+void SharedBufferIsGone(void *, void *hint) {
+    LetGo(static_cast<Mapping *>(hint));
+}
+
+using CreateShared = napi_status (*)(napi_env, void *, size_t, void (*)(void *, void *), void *, napi_value *);
+
+// Node 22 and later have it. It stands in no Node-API version that Node 20 knows, so it is looked up.
+CreateShared FindCreateShared() {
+    return reinterpret_cast<CreateShared>(dlsym(RTLD_DEFAULT, "node_api_create_external_sharedarraybuffer"));
+}
+
+// {handle, buffer, capacity, neverSleeps} of a region that is mapped. Takes the region over.
+Napi::Object Wrap(Napi::Env env, const struct region &region, bool mayShare) {
+    auto *mapping = new Mapping{};
+    mapping->region = region;
+    size_t bytes = region_mapped_bytes(region.capacity);
+    static const CreateShared create_shared = FindCreateShared();
+    napi_value buffer = nullptr;
+    napi_status status = napi_generic_failure;
+    if (mayShare && create_shared) {
+        status = create_shared(env, region.header, bytes, SharedBufferIsGone, mapping, &buffer);
+        mapping->shared = status == napi_ok;
+    }
+    if (status != napi_ok)
+        status = napi_create_external_arraybuffer(env, region.header, bytes, BufferIsGone, mapping, &buffer);
+    if (status != napi_ok) {
+        region_release(&mapping->region);
+        delete mapping;
+        Throw(env, "ERR_SYSTEM", "This JavaScript runtime allows no buffer over memory that is not its own");
+    }
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("handle", Napi::External<Mapping>::New(env, mapping, [](Napi::Env, Mapping *held) { LetGo(held); }));
+    result.Set("buffer", Napi::Value(env, buffer));
+    result.Set("capacity", Napi::Number::New(env, region.capacity));
+    result.Set("neverSleeps", Napi::Boolean::New(env, region.flags & RING_FLAG_NEVER_SLEEPS));
+    return result;
+}
+
+Mapping *MappingOf(const Napi::Value &handle) {
+    return handle.As<Napi::External<Mapping>>().Data();
+}
+
+// createRegion(capacity, neverSleeps, mayShare)
+Napi::Value CreateRegion(const Napi::CallbackInfo &info) {
+    struct region region;
+    bool never_sleeps = info[1].As<Napi::Boolean>();
+    uint32_t capacity = info[0].As<Napi::Number>().Uint32Value();
+    if (region_create(&region, capacity, never_sleeps ? RING_FLAG_NEVER_SLEEPS : 0))
+        ThrowSystem(info.Env(), "Shared memory of " + std::to_string(capacity) + " bytes could not be made");
+    return Wrap(info.Env(), region, info[2].As<Napi::Boolean>());
+}
+
+// releaseRegion(handle, buffer): the memory goes back at once. No view of it may be used any more; one that is anyway
+// reads nothing, or zeros, but never takes the process down.
+void ReleaseRegion(const Napi::CallbackInfo &info) {
+    Mapping *mapping = MappingOf(info[0]);
+    struct region *region = &mapping->region;
+    if (!region->header)
+        return;
+    if (region->fd >= 0)
+        close(region->fd);
+    region->fd = -1;
+    size_t bytes = region_mapped_bytes(region->capacity);
+    if (!mapping->shared && napi_detach_arraybuffer(info.Env(), info[1]) == napi_ok) {
+        munmap(region->header, bytes);
+        region->header = nullptr;
+        return;
+    }
+    // The addresses stay taken, by memory that is nobody's, until the buffer itself is collected.
+    mmap(region->header, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+// ---- Meeting ----
+
+// listen(path, others) -> descriptor
+Napi::Value Listen(const Napi::CallbackInfo &info) {
+    std::string path = info[0].As<Napi::String>();
+    int fd;
+    enum hand hand = handshake_listen(path.c_str(), info[1].As<Napi::Boolean>(), &fd);
+    if (hand != HAND_OK)
+        ThrowHand(info.Env(), hand, path, "");
+    return Napi::Number::New(info.Env(), fd);
+}
+
+// unlisten(path, descriptor)
+void Unlisten(const Napi::CallbackInfo &info) {
+    handshake_unlisten(info[0].As<Napi::String>().Utf8Value().c_str(), IntegerAt(info, 1));
+}
+
+// accept(listener) -> descriptor, or -1: nobody there
+Napi::Value Accept(const Napi::CallbackInfo &info) {
+    int fd;
+    enum hand hand = handshake_accept(IntegerAt(info, 0), &fd);
+    if (hand == HAND_SYSTEM)
+        ThrowSystem(info.Env(), "A client could not be accepted");
+    return Napi::Number::New(info.Env(), hand == HAND_OK ? fd : -1);
+}
+
+// connect(path) -> descriptor, or -1: nobody listens there yet
+Napi::Value Connect(const Napi::CallbackInfo &info) {
+    std::string path = info[0].As<Napi::String>();
+    int fd;
+    enum hand hand = handshake_connect(path.c_str(), &fd);
+    if (hand != HAND_OK && hand != HAND_NO_ONE)
+        ThrowHand(info.Env(), hand, path, "");
+    return Napi::Number::New(info.Env(), hand == HAND_OK ? fd : -1);
+}
+
+// socketPair() -> [descriptor, descriptor]
+Napi::Value SocketPair(const Napi::CallbackInfo &info) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
+        ThrowSystem(info.Env(), "A pair of sockets could not be made");
+    Napi::Array pair = Napi::Array::New(info.Env(), 2);
+    pair.Set(0u, Napi::Number::New(info.Env(), ends[0]));
+    pair.Set(1u, Napi::Number::New(info.Env(), ends[1]));
+    return pair;
+}
+
+// isOurKind(descriptor) -> is it a connected Unix socket of type SOCK_SEQPACKET?
+Napi::Value IsOurKind(const Napi::CallbackInfo &info) {
+    int fd = IntegerAt(info, 0), type = 0, domain = 0;
+    socklen_t length = sizeof type;
+    bool good = getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
+                getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0;
+    return Napi::Boolean::New(info.Env(), good && type == SOCK_SEQPACKET && domain == AF_UNIX);
+}
+
+// peerOf(descriptor) -> {uid, pid}
+Napi::Value PeerOf(const Napi::CallbackInfo &info) {
+    uid_t uid;
+    pid_t pid;
+    if (handshake_peer(IntegerAt(info, 0), &uid, &pid))
+        ThrowSystem(info.Env(), "The peer's user could not be learned");
+    Napi::Object result = Napi::Object::New(info.Env());
+    result.Set("uid", Napi::Number::New(info.Env(), uid));
+    result.Set("pid", Napi::Number::New(info.Env(), pid));
+    return result;
+}
+
+// sendHello(descriptor, handle) -> has it been sent? False: try again.
+Napi::Value SendHello(const Napi::CallbackInfo &info) {
+    enum hand hand = handshake_send(IntegerAt(info, 0), &MappingOf(info[1])->region);
+    if (hand != HAND_OK && hand != HAND_AGAIN)
+        ThrowHand(info.Env(), hand, "The handshake", "");
+    return Napi::Boolean::New(info.Env(), hand == HAND_OK);
+}
+
+// receiveHello(descriptor, mayShare) -> the peer's region, or null: not yet
+Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
+    struct region region;
+    char why[WHY_BYTES] = "";
+    enum hand hand = handshake_receive(IntegerAt(info, 0), &region, why);
+    if (hand == HAND_AGAIN)
+        return info.Env().Null();
+    if (hand != HAND_OK)
+        ThrowHand(info.Env(), hand, "The handshake", why);
+    return Wrap(info.Env(), region, info[1].As<Napi::Boolean>());
+}
+
+void CloseFd(const Napi::CallbackInfo &info) {
+    close(IntegerAt(info, 0));
+}
+
+// ---- The doorbell ----
+
+void Ring(const Napi::CallbackInfo &info) {
+    doorbell_ring(IntegerAt(info, 0));
+}
+
+// drain(descriptor) -> is the peer's end still open?
+Napi::Value Drain(const Napi::CallbackInfo &info) {
+    return Napi::Boolean::New(info.Env(), doorbell_drain(IntegerAt(info, 0)));
+}
+
+// waitReadable(descriptor, timeoutMs): blocks this thread; for receiveSync only. -1: no limit.
+void WaitReadable(const Napi::CallbackInfo &info) {
+    struct pollfd polled = {IntegerAt(info, 0), POLLIN, 0};
+    poll(&polled, 1, IntegerAt(info, 1));
+}
+
+// ---- Poller: a callback when a descriptor becomes readable, on this thread's event loop ----
+
+class Poller : public Napi::ObjectWrap<Poller> {
+  public:
+    static Napi::Function Define(Napi::Env env) {
+        return DefineClass(env, "Poller",
+                           {InstanceMethod("ref", &Poller::RefLoop), InstanceMethod("unref", &Poller::UnrefLoop),
+                            InstanceMethod("close", &Poller::Close)});
+    }
+
+    // new Poller(descriptor, callback): it watches at once, and does not keep the process alive until ref().
+    explicit Poller(const Napi::CallbackInfo &info) : Napi::ObjectWrap<Poller>(info) {
+        Napi::Env env = info.Env();
+        uv_loop_t *loop = nullptr;
+        watch_ = new Watch{};
+        watch_->env = env;
+        watch_->callback = Napi::Persistent(info[1].As<Napi::Function>());
+        napi_get_uv_event_loop(env, &loop);
+        int failed = uv_poll_init(loop, &watch_->poll, IntegerAt(info, 0));
+        if (failed) {
+            delete watch_;
+            watch_ = nullptr;
+            Throw(env, "ERR_SYSTEM", std::string("A descriptor could not be watched: ") + uv_strerror(failed));
+        }
+        watch_->poll.data = watch_;
+        uv_unref(reinterpret_cast<uv_handle_t *>(&watch_->poll));
+        napi_add_async_cleanup_hook(env, &Poller::EnvironmentEnds, watch_, &watch_->hook);
+        uv_poll_start(&watch_->poll, UV_READABLE | UV_DISCONNECT, &Poller::Readable);
+        Ref(); // alive until close(): the event loop holds it
+    }
+
+  private:
+    struct Watch {
+        uv_poll_t poll;
+        napi_env env = nullptr;
+        Napi::FunctionReference callback;
+        napi_async_cleanup_hook_handle hook = nullptr;
+        bool closing = false;
+    };
+
+    static void Readable(uv_poll_t *poll, int, int) {
+        auto *watch = static_cast<Watch *>(poll->data);
+        Napi::Env env(watch->env);
+        Napi::HandleScope scope(env);
+        napi_value receiver, callback = watch->callback.Value();
+        napi_get_global(env, &receiver);
+        napi_make_callback(env, nullptr, receiver, callback, 0, nullptr, nullptr);
+        bool pending = false;
+        napi_is_exception_pending(env, &pending);
+        if (pending) {
+            napi_value error;
+            napi_get_and_clear_last_exception(env, &error);
+            napi_fatal_exception(env, error);
+        }
+    }
+
+    static void Stop(Watch *watch) {
+        if (watch->closing)
+            return;
+        watch->closing = true;
+        uv_poll_stop(&watch->poll);
+        uv_close(reinterpret_cast<uv_handle_t *>(&watch->poll), [](uv_handle_t *handle) {
+            auto *closed = static_cast<Watch *>(handle->data);
+            napi_remove_async_cleanup_hook(closed->hook);
+            delete closed;
+        });
+    }
+
+    static void EnvironmentEnds(napi_async_cleanup_hook_handle, void *data) {
+        auto *watch = static_cast<Watch *>(data);
+        watch->callback.Reset();
+        Stop(watch);
+    }
+
+    void RefLoop(const Napi::CallbackInfo &) {
+        if (watch_)
+            uv_ref(reinterpret_cast<uv_handle_t *>(&watch_->poll));
+    }
+
+    void UnrefLoop(const Napi::CallbackInfo &) {
+        if (watch_)
+            uv_unref(reinterpret_cast<uv_handle_t *>(&watch_->poll));
+    }
+
+    // Before the descriptor is closed.
+    void Close(const Napi::CallbackInfo &) {
+        if (!watch_)
+            return;
+        watch_->callback.Reset();
+        Stop(watch_);
+        watch_ = nullptr;
+        Unref();
+    }
+
+    Watch *watch_ = nullptr;
+};
+
+Napi::Object Init(Napi::Env env, Napi::Object exports) {
+    auto add = [&](const char *name, auto function) { exports.Set(name, Napi::Function::New(env, function, name)); };
+    add("createRegion", CreateRegion);
+    add("releaseRegion", ReleaseRegion);
+    add("listen", Listen);
+    add("unlisten", Unlisten);
+    add("accept", Accept);
+    add("connect", Connect);
+    add("socketPair", SocketPair);
+    add("isOurKind", IsOurKind);
+    add("peerOf", PeerOf);
+    add("sendHello", SendHello);
+    add("receiveHello", ReceiveHello);
+    add("closeFd", CloseFd);
+    add("ring", Ring);
+    add("drain", Drain);
+    add("waitReadable", WaitReadable);
+    exports.Set("Poller", Poller::Define(env));
+    exports.Set("hasSharedBuffers", Napi::Boolean::New(env, FindCreateShared() != nullptr));
+    return exports;
+}
+
+} // namespace
+
+NODE_API_MODULE(crossings, Init)
