@@ -61,6 +61,17 @@
       ],
     },
     {
+      # The C interface by example: native/examples/producer.c and consumer.c.
+      'target_name': 'crossings-producer',
+      'type': 'executable',
+      'sources': ['native/examples/producer.c', 'native/crossings.c', '<@(native)'],
+    },
+    {
+      'target_name': 'crossings-consumer',
+      'type': 'executable',
+      'sources': ['native/examples/consumer.c', 'native/crossings.c', '<@(native)'],
+    },
+    {
       # Mechanisms that lose, double, swap and alter messages, for the tests only.
       'target_name': 'crossings-sabotage',
       'type': 'executable',

@@ -265,7 +265,7 @@ class Poller : public Napi::ObjectWrap<Poller> {
         uv_loop_t *loop = nullptr;
         watch_ = new Watch{};
         watch_->env = env;
-        watch_->callback = Napi::Persistent(info[1].As<Napi::Function>());
+        napi_create_reference(env, info[1], 1, &watch_->callback);
         napi_get_uv_event_loop(env, &loop);
         int failed = uv_poll_init(loop, &watch_->poll, IntegerAt(info, 0));
         if (failed) {
@@ -284,7 +284,7 @@ class Poller : public Napi::ObjectWrap<Poller> {
     struct Watch {
         uv_poll_t poll;
         napi_env env = nullptr;
-        Napi::FunctionReference callback;
+        napi_ref callback = nullptr;
         napi_async_cleanup_hook_handle hook = nullptr;
         bool closing = false;
     };
@@ -293,22 +293,23 @@ class Poller : public Napi::ObjectWrap<Poller> {
         auto *watch = static_cast<Watch *>(poll->data);
         Napi::Env env(watch->env);
         Napi::HandleScope scope(env);
-        napi_value receiver, callback = watch->callback.Value();
-        napi_get_global(env, &receiver);
+        napi_value receiver, callback;
+        if (watch->closing || napi_get_reference_value(env, watch->callback, &callback) != napi_ok ||
+            napi_get_global(env, &receiver) != napi_ok)
+            return;
         napi_make_callback(env, nullptr, receiver, callback, 0, nullptr, nullptr);
         bool pending = false;
-        napi_is_exception_pending(env, &pending);
-        if (pending) {
-            napi_value error;
-            napi_get_and_clear_last_exception(env, &error);
+        napi_value error;
+        if (napi_is_exception_pending(env, &pending) == napi_ok && pending &&
+            napi_get_and_clear_last_exception(env, &error) == napi_ok)
             napi_fatal_exception(env, error);
-        }
     }
 
     static void Stop(Watch *watch) {
         if (watch->closing)
             return;
         watch->closing = true;
+        napi_delete_reference(watch->env, watch->callback);
         uv_poll_stop(&watch->poll);
         uv_close(reinterpret_cast<uv_handle_t *>(&watch->poll), [](uv_handle_t *handle) {
             auto *closed = static_cast<Watch *>(handle->data);
@@ -318,9 +319,7 @@ class Poller : public Napi::ObjectWrap<Poller> {
     }
 
     static void EnvironmentEnds(napi_async_cleanup_hook_handle, void *data) {
-        auto *watch = static_cast<Watch *>(data);
-        watch->callback.Reset();
-        Stop(watch);
+        Stop(static_cast<Watch *>(data));
     }
 
     void RefLoop(const Napi::CallbackInfo &) {
@@ -337,7 +336,6 @@ class Poller : public Napi::ObjectWrap<Poller> {
     void Close(const Napi::CallbackInfo &) {
         if (!watch_)
             return;
-        watch_->callback.Reset();
         Stop(watch_);
         watch_ = nullptr;
         Unref();

@@ -18,6 +18,8 @@ const SLAB_BYTES = 64 * 1024;
 const SLAB_MESSAGE_BYTES = 1024; // larger ones get memory of their own
 const DONE = Promise.resolve();
 
+/** @typedef {InstanceType<typeof Cursor>} ReadCursor */
+
 /** Where a channel is in its life. What kind of end it has found is never forgotten again. */
 const OPEN = 0;
 const PEER_CLOSED = 1; // what it sent can still be read; then null
@@ -310,7 +312,7 @@ class Channel {
     if (this.#inbox.length > 0) return this.#inboxInto(target, offset);
     const size = this.#peekMessage();
     if (size < 0) return -1;
-    if (!(target instanceof Uint8Array) || !(offset >= 0 && offset + size <= target.length))
+    if (!(target instanceof Uint8Array) || !(Number.isInteger(offset) && offset >= 0 && offset + size <= target.length))
       this.#refuseTarget(target, offset, size);
     const reader = this.#reader;
     reader.copy(reader.payloadOffset(), size, target, offset);
@@ -322,7 +324,7 @@ class Channel {
   /** @param {Uint8Array} target @param {number} offset */
   #inboxInto(target, offset) {
     const size = this.#inbox[0].length;
-    if (!(target instanceof Uint8Array) || !(offset >= 0 && offset + size <= target.length))
+    if (!(target instanceof Uint8Array) || !(Number.isInteger(offset) && offset >= 0 && offset + size <= target.length))
       this.#refuseTarget(target, offset, size);
     target.set(this.#fromInbox(), offset);
     return size;
@@ -330,7 +332,7 @@ class Channel {
 
   /** The message stays where it is. @param {unknown} target @param {unknown} offset @param {number} size @returns {never} */
   #refuseTarget(target, offset, size) {
-    if (!(target instanceof Uint8Array)) refuse(`A target is a Uint8Array, not ${shown(target)}.`);
+    if (!(target instanceof Uint8Array)) return refuse(`A target is a Uint8Array, not ${shown(target)}.`);
     if (!Number.isInteger(offset) || Number(offset) < 0)
       refuse(`An offset is a whole number from 0, not ${shown(offset)}.`);
     throw new CrossingsError(
@@ -341,7 +343,7 @@ class Channel {
 
   /**
    * Read the next message where it lies, without a copy.
-   * @param {(message: Cursor) => void} read called at once, with a cursor that is good until it returns
+   * @param {(message: ReadCursor) => void} read called at once, with a cursor that is good until it returns
    * @returns {boolean} false: nothing is there now
    */
   tryRead(read) {
@@ -363,7 +365,7 @@ class Channel {
     return true;
   }
 
-  /** @param {Cursor} cursor @param {(message: Cursor) => void} read */
+  /** @param {ReadCursor} cursor @param {(message: ReadCursor) => void} read */
   #look(cursor, read) {
     try {
       read(cursor);
@@ -704,7 +706,7 @@ class Channel {
    * @returns {import('node:stream').Duplex}
    */
   toDuplex(options) {
-    return toDuplex(this, options);
+    return toDuplex(/** @type {any} */ (this), options);
   }
 
   /**
@@ -712,7 +714,7 @@ class Channel {
    * @returns {{readable: ReadableStream, writable: WritableStream}}
    */
   toWebStreams() {
-    return toWebStreams(this);
+    return toWebStreams(/** @type {any} */ (this));
   }
 
   // ---- Life ----
@@ -761,7 +763,10 @@ class Channel {
     throw this.#endError();
   }
 
-  /** What a peer that lies has brought about: the channel is of no more use, and everybody who waits learns why. */
+  /**
+   * What a peer that lies has brought about: the channel is of no more use, and everybody who waits learns why.
+   * @returns {never}
+   */
   #fail(/** @type {any} */ error) {
     if (error?.code === 'ERR_PEER_CORRUPT' && this.#state < CORRUPT) {
       this.#end(CORRUPT, error);

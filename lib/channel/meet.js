@@ -1,6 +1,7 @@
 'use strict';
 // How two processes meet: listening, connecting, shaking hands. Nothing here blocks the event loop, and every wait has a
 // limit and a signal.
+const { setMaxListeners } = require('node:events');
 const { CrossingsError } = require('../errors.js');
 const { native } = require('../native.js');
 const { Channel } = require('./channel.js');
@@ -11,6 +12,7 @@ const MOST_HANDSHAKES = 64; // under way at a time; later clients wait in the ke
 const MOST_WAITING = 128; // channels that nobody has accepted yet
 
 /** @typedef {ReturnType<typeof readOptions>} Options */
+/** @typedef {InstanceType<typeof Channel>} AChannel */
 
 /** setTimeout for any number of milliseconds, Infinity included. @param {() => void} call @param {number} ms */
 function timer(call, ms) {
@@ -23,7 +25,7 @@ function timer(call, ms) {
  * @param {Options} options
  * @param {number} timeoutMs
  * @param {AbortSignal} [signal]
- * @returns {Promise<Channel>}
+ * @returns {Promise<AChannel>}
  */
 function shakeHands(fd, options, timeoutMs, signal) {
   /** @type {import('../native.js').NativeRegion | undefined} */
@@ -34,7 +36,7 @@ function shakeHands(fd, options, timeoutMs, signal) {
   let late;
   /** @type {(() => void) | undefined} */
   let abort;
-  /** @type {Promise<Channel>} */
+  /** @type {Promise<AChannel>} */
   const meeting = new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const { uid, pid } = native.peerOf(fd);
@@ -100,7 +102,7 @@ function pause(ms, signal) {
  * Connect to a listener, waiting for it to appear: start order does not matter.
  * @param {string} path of its socket
  * @param {import('./options.js').ChannelOptions} [given]
- * @returns {Promise<Channel>}
+ * @returns {Promise<AChannel>}
  */
 async function connect(path, given) {
   const where = readPath(path);
@@ -121,7 +123,7 @@ async function connect(path, given) {
  * Make a channel of a descriptor that channelPair() made, inherited by this process or handed to this worker.
  * @param {number} fd it belongs to the channel from then on
  * @param {import('./options.js').ChannelOptions} [given]
- * @returns {Promise<Channel>}
+ * @returns {Promise<AChannel>}
  */
 async function openChannel(fd, given) {
   const options = readOptions(given);
@@ -163,7 +165,7 @@ class Port {
 /**
  * A channel whose other end is handed to a child process or a worker thread.
  * @param {import('./options.js').ChannelOptions} [given] of this end
- * @returns {{channel: Promise<Channel>, port: Port}} channel: fulfilled when the other end has been opened
+ * @returns {{channel: Promise<AChannel>, port: Port}} channel: fulfilled when the other end has been opened
  */
 function channelPair(given) {
   const options = readOptions(given);
@@ -178,8 +180,8 @@ class Server {
   #fd;
   #options;
   #poller;
-  /** @type {Channel[]} */ #ready = [];
-  /** @type {{resolve: (channel: Channel) => void, reject: (error: unknown) => void}[]} */ #accepting = [];
+  /** @type {AChannel[]} */ #ready = [];
+  /** @type {{resolve: (channel: AChannel) => void, reject: (error: unknown) => void}[]} */ #accepting = [];
   #stop = new AbortController();
   #shaking = 0;
   #refusals = 0;
@@ -188,6 +190,7 @@ class Server {
 
   /** @param {string} path @param {number} fd @param {Options} options */
   constructor(path, fd, options) {
+    setMaxListeners(0, this.#stop.signal); // every handshake under way listens
     /** Where this server listens. */
     this.path = path;
     this.#fd = fd;
@@ -235,7 +238,7 @@ class Server {
     this.#lastRefusal = error;
   }
 
-  /** @param {Channel} channel */
+  /** @param {AChannel} channel */
   #hand(channel) {
     if (this.#fd < 0) {
       channel.close();
@@ -249,7 +252,7 @@ class Server {
   /**
    * The next client's channel.
    * @param {{signal?: AbortSignal}} [options]
-   * @returns {Promise<Channel>}
+   * @returns {Promise<AChannel>}
    */
   async accept(options) {
     const signal = readSignal(options);
@@ -263,7 +266,7 @@ class Server {
     return new Promise((resolve, reject) => {
       const over = () => signal?.removeEventListener('abort', abort);
       const waiter = {
-        resolve: (/** @type {Channel} */ channel) => {
+        resolve: (/** @type {AChannel} */ channel) => {
           over();
           resolve(channel);
         },
@@ -281,7 +284,7 @@ class Server {
     });
   }
 
-  /** Iterates over clients until the server is closed. @returns {AsyncGenerator<Channel, void, void>} */
+  /** Iterates over clients until the server is closed. @returns {AsyncGenerator<AChannel, void, void>} */
   async *[Symbol.asyncIterator]() {
     while (this.#fd >= 0) {
       try {

@@ -148,6 +148,7 @@ class RingReader {
     /** @type {Uint8Array} the last target of a copy, where in its memory it starts, and the 8-byte words of that memory */
     this.target = EMPTY_BYTES;
     this.targetStart = 0;
+    /** @type {BigInt64Array<ArrayBufferLike>} */
     this.targetLongs = EMPTY_LONGS;
   }
 

@@ -5,7 +5,7 @@ const { Duplex } = require('node:stream');
 const { refuse, shown } = require('./options.js');
 
 /**
- * @param {import('./channel.js').Channel} channel
+ * @param {import('../index.js').Channel<any, any>} channel
  * @param {{objectMode?: boolean}} [options]
  */
 function toDuplex(channel, options = {}) {
@@ -44,7 +44,7 @@ function toDuplex(channel, options = {}) {
   }
 }
 
-/** @param {import('./channel.js').Channel} channel */
+/** @param {import('../index.js').Channel<any, any>} channel */
 function toWebStreams(channel) {
   const readable = new ReadableStream(
     {

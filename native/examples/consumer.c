@@ -1,0 +1,35 @@
+/*
+ * A consumer in C: listens, prints every message of one client on a line, and ends with it.
+ *
+ *     crossings-consumer /tmp/feed.sock
+ */
+#include "../crossings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int count, char **arguments) {
+    if (count != 2) {
+        fputs("crossings-consumer takes the path of a socket.\n", stderr);
+        return 2;
+    }
+    crossings_server *server = NULL;
+    crossings_channel *channel = NULL;
+    crossings_status status = crossings_listen(arguments[1], NULL, &server);
+    if (status == CROSSINGS_OK)
+        status = crossings_accept(server, -1, &channel);
+    crossings_unlisten(server);
+    while (status == CROSSINGS_OK) {
+        char message[4096];
+        size_t size;
+        status = crossings_receive(channel, message, sizeof message, &size, -1);
+        if (status == CROSSINGS_OK)
+            printf("%.*s\n", (int)size, message);
+    }
+    crossings_close(channel);
+    if (status != CROSSINGS_END) {
+        fprintf(stderr, "%s: %s\n", arguments[1], crossings_status_text(status));
+        return 1;
+    }
+    return 0;
+}

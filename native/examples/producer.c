@@ -1,0 +1,35 @@
+/*
+ * A producer in C that feeds a Node consumer:
+ *
+ *     crossings-producer /tmp/feed.sock 1000      sends a thousand messages: "message 0", "message 1", ...
+ *
+ * and on the other side, in either start order:
+ *
+ *     const server = await listen('/tmp/feed.sock');
+ *     for await (const message of await server.accept()) use(message);
+ */
+#include "../crossings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int count, char **arguments) {
+    if (count != 3) {
+        fputs("crossings-producer takes the path of a socket and a number of messages.\n", stderr);
+        return 2;
+    }
+    crossings_channel *channel;
+    crossings_status status = crossings_connect(arguments[1], NULL, &channel);
+    long messages = strtol(arguments[2], NULL, 10);
+    for (long i = 0; status == CROSSINGS_OK && i < messages; i++) {
+        char message[64];
+        int size = snprintf(message, sizeof message, "message %ld", i);
+        status = crossings_send(channel, message, (size_t)size, -1);
+    }
+    if (status != CROSSINGS_OK) {
+        fprintf(stderr, "%s: %s\n", arguments[1], crossings_status_text(status));
+        return 1;
+    }
+    crossings_close(channel);
+    return 0;
+}

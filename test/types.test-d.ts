@@ -1,0 +1,54 @@
+// The shipped types, checked by `npm run types`: this file is never run. Each line marked as an error must be one.
+import { type Channel, CrossingsError, channelPair, connect, listen, openChannel, structured } from '../lib/index.js';
+
+async function asInTheReadme(): Promise<void> {
+  const server = await listen('/tmp/feed.sock', {
+    capacity: 1 << 16,
+    wait: 'sleep',
+    timeout: Number.POSITIVE_INFINITY,
+  });
+  for await (const channel of server) {
+    for await (const message of channel) message.readUInt8(0);
+  }
+  await using channel = await connect('/tmp/feed.sock', { signal: AbortSignal.timeout(10) });
+  const sent: boolean =
+    channel.trySend('text') || channel.trySend(new Float32Array(4)) || channel.trySend(new ArrayBuffer(4));
+  await channel.send(Buffer.alloc(4), { signal: AbortSignal.timeout(1) });
+  const message: Buffer | null = await channel.receive();
+  const size: number = channel.tryReceiveInto(new Uint8Array(64), 8);
+  const seen: boolean = channel.tryRead((cursor) => cursor.getFloat64(0, true));
+  const answer: Buffer = await channel.request('x', { timeout: 100 });
+  channel.onRequest(async (request) => request.subarray(1));
+  const { readable, writable } = channel.toWebStreams();
+  console.log(sent, message, size, seen, answer, readable, writable, channel.stats().doorbellsRung, channel.peer.uid);
+  if (new Error() instanceof CrossingsError) await server.close();
+}
+
+async function withValues(): Promise<void> {
+  const { channel, port } = channelPair<{ x: number }, string>({
+    encode: ({ x }) => String(x),
+    decode: (bytes) => bytes.toString(),
+  });
+  const typed: Channel<{ x: number }, string> = await channel;
+  typed.trySend({ x: 1 });
+  const text: string | null = typed.tryReceive();
+  const any = await openChannel(port.take(), structured);
+  console.log(text, any);
+  // @ts-expect-error: a number is no { x: number }
+  typed.trySend(1);
+}
+
+async function mistakes(channel: Channel): Promise<void> {
+  // @ts-expect-error: a number is no message
+  channel.trySend(42);
+  // @ts-expect-error: there is no such option
+  await connect('/tmp/x', { capasity: 65536 });
+  // @ts-expect-error: nor such a way to wait
+  await listen('/tmp/x', { wait: 'forever' });
+  // @ts-expect-error: it may be null
+  (await channel.receive()).length;
+  // @ts-expect-error: a cursor cannot write
+  channel.tryRead((cursor) => cursor.setUint8(0, 1));
+}
+
+export { asInTheReadme, mistakes, withValues };
