@@ -29,7 +29,8 @@
       'target_name': 'crossings',
       'sources': ['native/addon.cc', '<@(native)'],
       'include_dirs': ["<!(node -p \"require('node-addon-api').include_dir\")"],
-      'defines': ['NAPI_VERSION=8', 'NAPI_CPP_EXCEPTIONS'],
+      # The last: a worker that is being terminated can be told nothing, and must not take the process down for it.
+      'defines': ['NAPI_VERSION=8', 'NAPI_CPP_EXCEPTIONS', 'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS'],
       'cflags_cc': ['-std=c++17', '-O2'],
       'cflags_cc!': ['-fno-exceptions'],
       'ldflags': ['-static-libgcc', '-static-libstdc++'],
