@@ -267,7 +267,8 @@ class Poller : public Napi::ObjectWrap<Poller> {
         watch_->env = env;
         napi_create_reference(env, info[1], 1, &watch_->callback);
         napi_get_uv_event_loop(env, &loop);
-        int failed = uv_poll_init(loop, &watch_->poll, IntegerAt(info, 0));
+        watch_->fd = IntegerAt(info, 0);
+        int failed = uv_poll_init(loop, &watch_->poll, watch_->fd);
         if (failed) {
             delete watch_;
             watch_ = nullptr;
@@ -286,7 +287,9 @@ class Poller : public Napi::ObjectWrap<Poller> {
         napi_env env = nullptr;
         napi_ref callback = nullptr;
         napi_async_cleanup_hook_handle hook = nullptr;
+        int fd = -1;
         bool closing = false;
+        bool orphaned = false; // nobody is left to close the descriptor
     };
 
     static void Readable(uv_poll_t *poll, int, int) {
@@ -313,12 +316,16 @@ class Poller : public Napi::ObjectWrap<Poller> {
         uv_poll_stop(&watch->poll);
         uv_close(reinterpret_cast<uv_handle_t *>(&watch->poll), [](uv_handle_t *handle) {
             auto *closed = static_cast<Watch *>(handle->data);
+            if (closed->orphaned)
+                close(closed->fd);
             napi_remove_async_cleanup_hook(closed->hook);
             delete closed;
         });
     }
 
+    // A worker that is terminated closes nothing. Its peer must see that it has gone.
     static void EnvironmentEnds(napi_async_cleanup_hook_handle, void *data) {
+        static_cast<Watch *>(data)->orphaned = true;
         Stop(static_cast<Watch *>(data));
     }
 

@@ -392,14 +392,14 @@ describe('channelPair', () => {
     expect(await Promise.all(workers)).toEqual([0, 0, 0]);
   });
 
-  test('survives a worker that is terminated', async () => {
+  test('notices a worker that is terminated', async () => {
     const { channel, port } = channelPair();
     const source = `require(${JSON.stringify(join(root, 'lib'))}).openChannel(require('node:worker_threads').workerData).then((c) => c.receive())`;
     const worker = new Worker(source, { eval: true, workerData: port.take() });
     const end = closing(await channel);
-    end.unref();
+    const told = expect(end.receive()).rejects.toEqual(code('ERR_PEER_DIED'));
     await worker.terminate();
-    end.trySend('to nobody'); // its descriptor is this process's own: nobody closes it for the worker
+    await told;
   });
 
   test('hands an end to a child process', async () => {
