@@ -17,6 +17,13 @@ function abortOnSignal() {
   return controller.signal;
 }
 
+/** Errors of a command and of its commands are told in the same way. @param {Command} command @param {Command} parent */
+function inheriting(command, parent) {
+  command.copyInheritedSettings(parent);
+  for (const inner of command.commands) inheriting(inner, command);
+  return command;
+}
+
 /** @param {AbortSignal} signal */
 function buildProgram(signal) {
   const program = new Command('crossings')
@@ -25,8 +32,9 @@ function buildProgram(signal) {
     .exitOverride()
     .configureOutput({ writeErr: () => {} }) // the one sentence is written below
     .showSuggestionAfterError(true);
-  program.addCommand(benchCommand(signal).copyInheritedSettings(program));
-  program.addCommand(doctorCommand(signal).copyInheritedSettings(program));
+  program.enablePositionalOptions();
+  program.addCommand(inheriting(benchCommand(signal), program));
+  program.addCommand(inheriting(doctorCommand(signal), program));
   return program;
 }
 

@@ -122,6 +122,8 @@ static void print_round_trips(struct pair *pair) {
             event_number("cacheLineRoundTripNs", percentile_ns(pair->floor_ticks, pair->floor_count, 50));
         else
             event_string("cacheLineRoundTripNs", NULL);
+        if (pair->copy_floor_ns > 0)
+            event_number("copyNs", pair->copy_floor_ns);
         event_end();
     }
     qsort(pair->trip_ticks, count, sizeof(uint64_t), compare_ticks);

@@ -47,6 +47,8 @@ struct pair {
     _Alignas(APART) atomic_int receiver_ready;
     uint64_t started_ns, finished_ns; /* CLOCK_MONOTONIC */
     double syscall_floor_ns;
+    double copy_floor_ns;  /* one plain memcpy of a message that the other core has just written; 0: not measured */
+    char *copied;          /* plan.size_bytes of shared memory, for that */
     uint64_t *trip_ticks;  /* plan.round_trips of them */
     uint64_t *floor_ticks; /* floor_count of them */
     size_t floor_count;

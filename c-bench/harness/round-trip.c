@@ -63,6 +63,34 @@ static void floor_answer(struct pair *pair, uint64_t *turn, uint64_t trips) {
     }
 }
 
+/* ---- The floor of copying: one plain memcpy of what the other core has just written ---- */
+
+#define COPY_FLOOR_FROM_BYTES 4096 /* smaller ones are no more than a few cache lines */
+#define COPIES 200
+
+static void copy_floor_ask(struct pair *pair, uint64_t *turn, const char *message) {
+    for (int i = 0; i < COPIES; i++) {
+        memcpy(pair->copied, message, pair->plan.size_bytes);
+        floor_ask(pair, turn, 1, NULL);
+    }
+}
+
+/* The median of all copies, on side B. */
+static void copy_floor_answer(struct pair *pair, uint64_t *turn, char *message) {
+    double copy_ns[COPIES];
+    for (int i = 0; i < COPIES; i++) {
+        ++*turn;
+        while (atomic_load_explicit(&pair->floor_line[SIDE_A].turn, memory_order_acquire) != *turn)
+            spin_turn();
+        uint64_t start = clock_ticks();
+        memcpy(message, pair->copied, pair->plan.size_bytes);
+        copy_ns[i] = (double)(clock_ticks() - start) * clock_facts.ns_per_tick;
+        atomic_store_explicit(&pair->floor_line[SIDE_B].turn, *turn, memory_order_release); /* pairs with floor_ask */
+    }
+    qsort(copy_ns, COPIES, sizeof *copy_ns, compare_doubles);
+    pair->copy_floor_ns = copy_ns[COPIES / 2];
+}
+
 /* ---- The mechanism's trips ---- */
 
 struct trips {
@@ -151,6 +179,10 @@ static bool round_trip_side(struct pair *pair, enum side side) {
             return false;
         done = until;
     }
+    if (pair->copied && side == SIDE_A)
+        copy_floor_ask(pair, &turn, trips.sent);
+    else if (pair->copied)
+        copy_floor_answer(pair, &turn, trips.received);
     free(trips.sent);
     free(trips.received);
     return true;
@@ -164,5 +196,7 @@ bool measure_round_trips(struct pair *pair, struct failure *failure) {
     pair->floor_count = plan->floors && two_cores ? CHUNKS * FLOOR_TRIPS_PER_CHUNK : 0;
     if (pair->floor_count)
         pair->floor_ticks = shared_memory(pair->floor_count * sizeof(uint64_t));
+    if (pair->floor_count && plan->size_bytes >= COPY_FLOOR_FROM_BYTES)
+        pair->copied = shared_memory(plan->size_bytes);
     return pair_run(pair, &pass, failure);
 }

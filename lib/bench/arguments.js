@@ -37,16 +37,17 @@ function readCores(text) {
 }
 
 /**
+ * @param {string} option
  * @param {string | undefined} text names set apart by commas; undefined: all
- * @param {{name: string}[]} catalogue
+ * @param {string[]} names that there are
  */
-function readMechanisms(text, catalogue) {
-  const names = catalogue.map(({ name }) => name);
+function readNames(option, text, names) {
   if (text === undefined) return names;
   const wanted = text.split(',').map((name) => name.trim());
   for (const name of wanted) {
-    if (!names.includes(name))
-      refuse(`--mechanism takes one or more of ${names.join(', ')}, set apart by commas, not "${name}".`);
+    if (!names.includes(name)) {
+      refuse(`${option} takes one or more of ${names.join(', ')}, set apart by commas, not "${name}".`);
+    }
   }
   return [...new Set(wanted)];
 }
@@ -57,4 +58,4 @@ function readCountMethod(text) {
   return refuse(`--count takes auto, tracepoint or ptrace, not "${text}".`);
 }
 
-module.exports = { readMessages, readSize, readCores, readMechanisms, readCountMethod, refuse };
+module.exports = { readMessages, readSize, readCores, readNames, readCountMethod, refuse };

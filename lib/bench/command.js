@@ -3,12 +3,14 @@
 const { SingleBar } = require('cli-progress');
 const { Command } = require('commander');
 const { styleFor, wrap } = require('../style.js');
-const { readCores, readCountMethod, readMechanisms, readMessages, readSize, refuse } = require('./arguments.js');
+const { readCores, readCountMethod, readMessages, readNames, readSize, refuse } = require('./arguments.js');
 const { checkWritable, toCsv, toJson, toMarkdown, writeWhole } = require('./export.js');
 const { significant } = require('./numbers.js');
 const { EFFORTS, listMechanisms, runBench } = require('./runner.js');
 const { explain } = require('./sentences.js');
 const { describeMachine } = require('./environment.js');
+const { renderRatios, renderSizes } = require('./node/table.js');
+const { runNodeBench, SIZES, TRANSPORTS } = require('./node/runner.js');
 const { renderTable } = require('./table.js');
 
 const WIDTH = 100; // columns of prose
@@ -39,7 +41,7 @@ function progressBar() {
   };
 }
 
-/** Where and how it was measured, in one paragraph. @param {Run} run */
+/** Where and how it was measured, in one paragraph. @param {{environment: Run['environment'], parameters: {seconds: number}, results: {crossings: {method: string | null}}[]}} run */
 function provenance({ environment, parameters, results }) {
   const { clock } = environment;
   const placed = environment.pinnedCores
@@ -89,12 +91,14 @@ function refusals({ results }) {
  * @param {AbortSignal} signal
  */
 async function bench(options, signal) {
-  if (options.quick && options.thorough) refuse('--quick and --thorough contradict each other: give one of them.');
-  const effort = options.quick ? 'quick' : options.thorough ? 'thorough' : 'standard';
-  if (!options.pin && options.cores) refuse('--cores and --no-pin contradict each other: give one of them.');
+  const effort = readEffort(options);
   for (const name of Object.keys(FILES)) if (options[name]) checkWritable(`--${name}`, options[name]);
   const catalogue = await listMechanisms(signal);
-  const mechanisms = readMechanisms(options.mechanism, catalogue);
+  const mechanisms = readNames(
+    '--mechanism',
+    options.mechanism,
+    catalogue.map(({ name }) => name),
+  );
   const machine = await describeMachine({ cores: options.cores ?? null, signal });
   if (options.realtime) checkRealtime(options, machine);
 
@@ -135,6 +139,62 @@ function checkRealtime(options, machine) {
   }
 }
 
+/**
+ * `crossings bench node`.
+ * @param {any} options
+ * @param {AbortSignal} signal
+ */
+async function benchNode(options, signal) {
+  const effort = readEffort(options);
+  if (options.json) checkWritable('--json', options.json);
+  const chosen = readNames('--transport', options.transport, TRANSPORTS);
+  const bar = progressBar();
+  const run = await runNodeBench(
+    {
+      effort,
+      transports: chosen,
+      sizes: options.size ? [options.size] : SIZES,
+      cores: options.cores ?? null,
+      pin: options.pin,
+      countMethod: options.count,
+    },
+    { signal, onProgress: bar.update },
+  ).finally(() => bar.stop());
+  const style = styleFor(process.stdout);
+  const paragraphs = [
+    style.bold(`Between two Node processes, ${run.parameters.samples} samples of each`),
+    renderSizes(run, style),
+    renderRatios(run, style),
+    style.dim(wrap(`Node ${process.version}. ${provenance(run)}`, WIDTH)),
+    run.environment.warnings.map((warning) => style.bad(wrap(`! ${warning}`, WIDTH, '  '))).join('\n'),
+  ];
+  process.stdout.write(`\n${paragraphs.filter(Boolean).join('\n\n')}\n\n`);
+  if (options.json) writeWhole(options.json, toJson(/** @type {any} */ (run)));
+}
+
+/** @param {any} options @returns {'quick' | 'standard' | 'thorough'} */
+function readEffort(options) {
+  if (options.quick && options.thorough) refuse('--quick and --thorough contradict each other: give one of them.');
+  if (!options.pin && options.cores) refuse('--cores and --no-pin contradict each other: give one of them.');
+  return options.quick ? 'quick' : options.thorough ? 'thorough' : 'standard';
+}
+
+/** @param {AbortSignal} signal */
+function nodeCommand(signal) {
+  return new Command('node')
+    .description('compare the ways in which two Node processes can talk')
+    .option('--transport <names>', 'only these, set apart by commas (default: all)')
+    .option('--size <bytes>', 'only this size (default: 32, 64 and 64KiB)', readSize)
+    .option('--quick', 'three samples of each, under a minute')
+    .option('--thorough', '30 samples of each')
+    .option('--json <file>', 'write everything as JSON')
+    .option('--cores <a,b>', 'the two cores to run on (default: chosen from the topology)', readCores)
+    .option('--no-pin', 'let the scheduler place the processes')
+    .option('--count <method>', 'how to count system calls: auto, tracepoint or ptrace', readCountMethod, 'auto')
+    .allowExcessArguments(false)
+    .action((_, command) => benchNode(command.optsWithGlobals(), signal));
+}
+
 /** @param {AbortSignal} signal */
 function benchCommand(signal) {
   return new Command('bench')
@@ -156,6 +216,8 @@ function benchCommand(signal) {
     .option('--realtime', 'run the processes at real-time priority')
     .option('--count <method>', 'how to count system calls: auto, tracepoint or ptrace', readCountMethod, 'auto')
     .allowExcessArguments(false)
+    .enablePositionalOptions()
+    .addCommand(nodeCommand(signal))
     .action((options) => bench(options, signal));
 }
 

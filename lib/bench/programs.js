@@ -32,16 +32,39 @@ function programPath(name) {
  * signal aborts, its whole group is killed. The promise settles only when the program and its children are gone.
  * @param {string} name
  * @param {(string | number)[]} args
- * @param {{signal?: AbortSignal, onEvent?: (event: ProgramEvent) => void}} [options]
+ * @param {{signal?: AbortSignal, onEvent?: (event: ProgramEvent) => void}} [control]
  * @returns {Promise<ProgramEvent[]>}
  */
-async function runProgram(name, args, { signal, onEvent } = {}) {
+async function runProgram(name, args, control) {
+  return run(name, [programPath(name), '--parent', String(process.pid), ...args.map(String)], control);
+}
+
+const NODE_LIMIT_MS = 60_000;
+
+/**
+ * Run a command that starts Node, and read what it prints. One that does not end within a minute is killed.
+ * @param {string[]} command
+ * @param {{signal?: AbortSignal}} control
+ */
+async function runNode(command, { signal }) {
+  const late = AbortSignal.timeout(NODE_LIMIT_MS);
+  try {
+    return await run('node', command, { signal: signal ? AbortSignal.any([signal, late]) : late });
+  } catch (error) {
+    if (late.aborted && !signal?.aborted) throw new CrossingsError('ERR_STALLED', 'it did not end within a minute');
+    throw error;
+  }
+}
+
+/**
+ * @param {string} name for sentences
+ * @param {string[]} command
+ * @param {{signal?: AbortSignal, onEvent?: (event: ProgramEvent) => void}} [control]
+ * @returns {Promise<ProgramEvent[]>}
+ */
+async function run(name, [command, ...args], { signal, onEvent } = {}) {
   signal?.throwIfAborted();
-  const path = programPath(name);
-  const child = spawn(path, ['--parent', String(process.pid), ...args.map(String)], {
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const kill = () => {
     try {
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
@@ -100,4 +123,4 @@ function eventOf(events, type) {
   return event;
 }
 
-module.exports = { programPath, runProgram, eventOf };
+module.exports = { programPath, runProgram, runNode, eventOf };

@@ -1,5 +1,6 @@
 'use strict';
 // The table of a run as the terminal shows it, fastest round trip first.
+const { stripVTControlCharacters } = require('node:util');
 const Table = require('cli-table3');
 const { byteCount, crossingCount, significant } = require('./numbers.js');
 
@@ -52,33 +53,49 @@ function row(result) {
 }
 
 /**
+ * A table without a frame: headings in two rows, a rule, the rows; the first column to the left, all others to the right.
+ * @param {any[] | null} groups headings over several columns
+ * @param {string[]} heads
+ * @param {string[][]} rows
+ * @param {import('../style.js').Style} style
+ */
+function plainTable(groups, heads, rows, style) {
+  const table = new Table({
+    chars: LINES,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+    colAligns: heads.map((_, column) => (column === 0 ? 'left' : 'right')),
+  });
+  const headings = groups
+    ? [groups.map((group) => (typeof group === 'string' ? group : { ...group, hAlign: 'center' })), heads]
+    : [heads];
+  table.push(...headings, ...rows);
+  const lines = table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd());
+  const width = Math.max(...lines.map((line) => stripVTControlCharacters(line).length));
+  return [
+    ...lines.slice(0, headings.length).map((line) => style.dim(line)),
+    style.dim('─'.repeat(width)),
+    ...lines.slice(headings.length),
+  ].join('\n');
+}
+
+/**
  * @param {Run} run
  * @param {import('../style.js').Style} style
  */
 function renderTable(run, style) {
-  const table = new Table({
-    chars: LINES,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'right', 'right', 'right'],
-  });
+  const { sizeBytes, messages, samples } = run.parameters;
   const groups = [
     '',
-    { content: `messages a second`, colSpan: 2, hAlign: 'center' },
-    { content: 'round trip, ns', colSpan: 4, hAlign: 'center' },
-    { content: 'system calls', colSpan: 2, hAlign: 'center' },
+    { content: 'messages a second', colSpan: 2 },
+    { content: 'round trip, ns', colSpan: 4 },
+    { content: 'system calls', colSpan: 2 },
   ];
   const heads = ['', 'median', '± %', 'median', 'p99', 'p99.9', '× floor', 'a trip', 'a message'];
-  const rows = fastestFirst(run).map(row);
-  table.push(/** @type {any} */ (groups), heads, ...rows);
-  const [first, second, ...rest] = table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd());
-  const width = Math.max(...rest.map((line) => line.length), second.length);
-  const caption = `${byteCount(run.parameters.sizeBytes)} a message, ${run.parameters.messages.toLocaleString('en-US')} messages a sample, ${run.parameters.samples} samples of each mechanism`;
-  return [style.bold(caption), '', style.dim(first), style.dim(second), style.dim('─'.repeat(width)), ...rest].join(
-    '\n',
-  );
+  const caption = `${byteCount(sizeBytes)} a message, ${messages.toLocaleString('en-US')} messages a sample, ${samples} samples of each mechanism`;
+  return `${style.bold(caption)}\n\n${plainTable(groups, heads, fastestFirst(run).map(row), style)}`;
 }
 
-module.exports = { renderTable, fastestFirst };
+module.exports = { renderTable, plainTable, fastestFirst };

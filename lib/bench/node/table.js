@@ -1,0 +1,57 @@
+'use strict';
+// The tables of `crossings bench node` as the terminal shows them.
+const { byteCount, crossingCount, significant } = require('../numbers.js');
+const { plainTable } = require('../table.js');
+
+/** @typedef {import('./runner.js').NodeRun} NodeRun */
+
+/** @param {NodeRun} run @param {import('../../style.js').Style} style */
+function renderSizes(run, style) {
+  return run.parameters.sizes
+    .map((size) => {
+      const results = run.results.filter(({ sizeBytes }) => sizeBytes === size);
+      const rows = [...results]
+        .sort((a, b) => Number(a.roundTrip.ns.p50) - Number(b.roundTrip.ns.p50))
+        .map(({ title, throughput, roundTrip, crossings }) => [
+          title,
+          significant(throughput.messagesPerSecond.median),
+          significant(throughput.bytesPerSecond.median / 1e6),
+          significant(roundTrip.ns.p50),
+          significant(roundTrip.ns.p99),
+          significant(roundTrip.overFloor.median),
+          crossingCount(crossings.perRoundTrip),
+          crossingCount(crossings.perMessage),
+        ]);
+      const heads = [byteCount(size), 'messages/s', 'MB/s', 'median', 'p99', '× floor', 'a trip', 'a message'];
+      const groups = [
+        '',
+        { content: 'throughput', colSpan: 2 },
+        { content: 'round trip, ns', colSpan: 3 },
+        { content: 'system calls', colSpan: 2 },
+      ];
+      return plainTable(groups, heads, rows, style);
+    })
+    .join('\n\n');
+}
+
+/** @param {NodeRun} run @param {import('../../style.js').Style} style */
+function renderRatios(run, style) {
+  const show = (/** @type {number} */ value, /** @type {string} */ unit) =>
+    unit === '×' ? significant(value) : `${significant(value / 1e6)} M/s`;
+  const rows = run.ratios.map(({ what, value, unit, bound, goal, aim, met }) => [
+    what,
+    show(value.median, unit),
+    `${show(value.q1, unit)} to ${show(value.q3, unit)}`,
+    `${bound === 'most' ? '≤' : '≥'} ${show(goal, unit)}`,
+    `${bound === 'most' ? '≤' : '≥'} ${show(aim, unit)}`,
+    met ? style.good('met') : style.bad('missed'),
+  ]);
+  return plainTable(
+    null,
+    ['the ring, as ratios within this run', 'median', 'quartiles', 'at least', 'aim', ''],
+    rows,
+    style,
+  );
+}
+
+module.exports = { renderSizes, renderRatios };

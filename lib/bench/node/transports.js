@@ -1,0 +1,255 @@
+'use strict';
+// The ways in which two Node processes can exchange messages, each as its users would use it. A transport gives, on
+// either side, an end: {send(message), onMessage(listener), close()}, or, where a loop is the natural use, its own
+// `loop`. Messages are Buffers whose first four bytes are their number, or strings that begin with it.
+const { spawn, fork } = require('node:child_process');
+const { rmSync } = require('node:fs');
+const net = require('node:net');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { Worker, parentPort, workerData } = require('node:worker_threads');
+const { channelPair, openChannel } = require('../../index.js');
+const { native } = require('../../native.js');
+
+/**
+ * @typedef {object} End
+ * @property {(message: any) => unknown} send a promise, or false, asks to wait
+ * @property {(listener: (message: any) => void) => void} onMessage
+ * @property {() => unknown} close
+ * @property {(resume: () => void) => void} [onDrain]
+ * @property {import('../../index.js').Channel} [channel]
+ *
+ * @typedef {object} Place where the other process is to run
+ * @property {string[]} prefix of its command: taskset, or nothing
+ * @property {string} script
+ * @property {string[]} args
+ * @property {number} sizeBytes
+ *
+ * @typedef {object} Transport
+ * @property {string} title
+ * @property {'loop' | 'async' | 'events'} style
+ * @property {boolean} [text] messages are strings
+ * @property {(place: Place) => Promise<End>} start the first side, which starts the other
+ * @property {(sizeBytes: number) => Promise<End>} join the other side
+ */
+
+/** @param {Place} place @param {any[]} stdio */
+function spawnOther({ prefix, script, args }, stdio) {
+  const [command, ...rest] = [...prefix, process.execPath, script, ...args];
+  return spawn(command, rest, { stdio });
+}
+
+/** Messages of one size from a stream of bytes. @param {import('node:stream').Readable} stream @param {number} sizeBytes */
+function frames(stream, sizeBytes) {
+  /** @param {(message: Buffer) => void} listener */
+  return (listener) => {
+    /** @type {Buffer[]} */
+    let parts = [];
+    let held = 0;
+    stream.on('data', (chunk) => {
+      parts.push(chunk);
+      held += chunk.length;
+      if (held < sizeBytes) return;
+      const all = parts.length === 1 ? chunk : Buffer.concat(parts);
+      let at = 0;
+      for (; at + sizeBytes <= held; at += sizeBytes) listener(all.subarray(at, at + sizeBytes));
+      parts = at < held ? [all.subarray(at)] : [];
+      held -= at;
+    });
+  };
+}
+
+/** @param {import('node:stream').Duplex | {in: import('node:stream').Readable, out: import('node:stream').Writable}} streams @param {number} sizeBytes @returns {End} */
+function overStream(streams, sizeBytes) {
+  const [input, output] = 'in' in streams ? [streams.in, streams.out] : [streams, streams];
+  return {
+    send: (message) => output.write(message),
+    onMessage: frames(input, sizeBytes),
+    onDrain: (resume) => output.once('drain', resume),
+    close: () => output.end(),
+  };
+}
+
+/** @param {any} port process, child process or message port @param {(message: any) => unknown} send @returns {End} */
+function overEvents(port, send) {
+  return {
+    send,
+    onMessage: (listener) => port.on('message', listener),
+    close: () => (port.disconnect ?? port.close).call(port),
+  };
+}
+
+/** @param {'json' | 'advanced'} serialization @returns {Transport} */
+function processSend(serialization) {
+  return {
+    title: `process.send, ${serialization}`,
+    style: 'events',
+    text: serialization === 'json',
+    async start({ prefix, script, args }) {
+      const [execPath, ...execArgv] = [...prefix, process.execPath];
+      const child = fork(script, args, { execPath, execArgv, serialization });
+      return overEvents(child, (message) => new Promise((resolve) => child.send(message, resolve)));
+    },
+    async join() {
+      return overEvents(process, (message) => new Promise((resolve) => process.send?.(message, resolve)));
+    },
+  };
+}
+
+/** @param {() => any} address @param {string} title @returns {Transport} */
+function overNet(address, title) {
+  return {
+    title,
+    style: 'events',
+    async start(place) {
+      const server = net.createServer().listen(address());
+      await new Promise((resolve) => server.once('listening', resolve));
+      const where = /** @type {any} */ (server.address());
+      spawnOther({ ...place, args: [...place.args, String(where.port ?? where)] }, ['ignore', 'ignore', 'inherit']);
+      const socket = await new Promise((resolve) => server.once('connection', resolve));
+      server.close();
+      socket.setNoDelay?.(true);
+      return overStream(socket, place.sizeBytes);
+    },
+    async join(sizeBytes) {
+      const where = String(process.argv.at(-1));
+      const socket = net.connect(/^\d+$/.test(where) ? { port: Number(where), host: '127.0.0.1' } : { path: where });
+      socket.setNoDelay(true);
+      await new Promise((resolve) => socket.once('connect', resolve));
+      return overStream(socket, sizeBytes);
+    },
+  };
+}
+
+/** @param {import('../../index.js').ChannelOptions} options @param {'loop' | 'async'} style @param {string} title @returns {Transport} */
+function ring(options, style, title) {
+  /** @param {any} channel @returns {End} */
+  const end = (channel) => ({
+    channel,
+    send: (message) => channel.send(message),
+    onMessage: async (listener) => {
+      for await (const message of channel) listener(message);
+    },
+    close: () => channel.close(),
+  });
+  return {
+    title,
+    style,
+    async start(place) {
+      const { channel, port } = channelPair({ ...options, timeout: 10_000 });
+      spawnOther(place, ['ignore', 'ignore', 'inherit', port.fd]);
+      port.close();
+      return end(await channel);
+    },
+    join: async () => end(await openChannel(3, options)),
+  };
+}
+
+/** A bare wake-up over a socket, by the same addon: what waking a sleeping peer costs at least. @returns {Transport} */
+function bareWake() {
+  /** @param {number} fd @returns {End} */
+  const end = (fd) => {
+    /** @type {import('../../native.js').Poller} */
+    let poller;
+    return {
+      send: () => native.ring(fd),
+      onMessage: (listener) => {
+        poller = new native.Poller(fd, () => {
+          if (!native.drain(fd)) process.exit(0); // the other side is done
+          listener(undefined);
+        });
+        poller.ref();
+      },
+      close: () => {
+        poller?.close();
+        native.closeFd(fd);
+      },
+    };
+  };
+  return {
+    title: 'a bare wake-up over a socket',
+    style: 'events',
+    async start(place) {
+      const [mine, other] = native.socketPair();
+      spawnOther(place, ['ignore', 'ignore', 'inherit', other]);
+      native.closeFd(other);
+      return end(mine);
+    },
+    join: async () => end(3),
+  };
+}
+
+/** @returns {any} zeromq, or null where that optional package is not installed */
+function zeromq() {
+  try {
+    // @ts-expect-error: optional, and not among our own packages
+    return require('zeromq');
+  } catch {
+    return null;
+  }
+}
+
+/** @returns {Transport} */
+function overZeromq() {
+  /** @param {any} socket @returns {End} */
+  const end = (socket) => ({
+    send: (message) => socket.send(message),
+    onMessage: async (listener) => {
+      for await (const [message] of socket) listener(message);
+    },
+    close: () => socket.close(),
+  });
+  return {
+    title: 'zeromq over ipc',
+    style: 'async',
+    async start(place) {
+      const path = join(tmpdir(), `crossings-zeromq-${process.pid}.sock`);
+      const socket = new (zeromq().Pair)();
+      await socket.bind(`ipc://${path}`);
+      process.once('exit', () => rmSync(path, { force: true }));
+      spawnOther({ ...place, args: [...place.args, path] }, ['ignore', 'ignore', 'inherit']);
+      return end(socket);
+    },
+    async join() {
+      const socket = new (zeromq().Pair)();
+      socket.connect(`ipc://${process.argv.at(-1)}`);
+      return end(socket);
+    },
+  };
+}
+
+/** @type {Record<string, Transport>} */
+const transports = {
+  ring: ring({ wait: 'spin' }, 'loop', 'crossings, trySend and tryReceiveInto'),
+  'ring-async': ring({}, 'async', 'crossings, send and for await'),
+  'ring-asleep': ring({ wait: 'sleep' }, 'async', 'crossings, woken from sleep'),
+  wake: bareWake(),
+  'send-json': processSend('json'),
+  'send-advanced': processSend('advanced'),
+  stdio: {
+    title: 'pipe to a child (stdio)',
+    style: 'events',
+    async start(place) {
+      const child = spawnOther(place, ['pipe', 'pipe', 'inherit']);
+      return overStream({ in: child.stdout, out: child.stdin }, place.sizeBytes);
+    },
+    join: async (sizeBytes) => overStream({ in: process.stdin, out: process.stdout }, sizeBytes),
+  },
+  'net-unix': overNet(() => join(tmpdir(), `crossings-net-${process.pid}.sock`), 'net over a Unix socket'),
+  'net-tcp': overNet(() => ({ port: 0, host: '127.0.0.1' }), 'net over TCP'),
+  port: {
+    title: 'MessagePort to a worker',
+    style: 'events',
+    async start({ script, args }) {
+      const worker = new Worker(script, { argv: args, workerData: 'crossings' });
+      return { ...overEvents(worker, (message) => worker.postMessage(message)), close: () => worker.terminate() };
+    },
+    async join() {
+      const port = /** @type {any} */ (parentPort);
+      return overEvents(port, (message) => port.postMessage(message));
+    },
+  },
+  ...(zeromq() ? { zeromq: overZeromq() } : {}),
+};
+
+module.exports = { transports, isWorker: workerData === 'crossings' };
