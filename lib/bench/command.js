@@ -109,7 +109,7 @@ async function bench(options, signal) {
       catalogue,
       effort,
       messages: options.messages ?? EFFORTS[effort].messages,
-      sizeBytes: options.size,
+      sizeBytes: options.size ?? 64,
       cores: options.cores ?? null,
       pin: options.pin,
       realtime: Boolean(options.realtime),
@@ -205,7 +205,7 @@ function benchCommand(signal) {
       'messages of one throughput sample (default: 100000; 20000 with --quick)',
       readMessages,
     )
-    .option('--size <bytes>', 'size of a message, as in 64 or 64KiB', readSize, 64)
+    .option('--size <bytes>', 'size of a message, as in 64 or 64KiB (default: 64)', readSize)
     .option('--quick', 'about 20 seconds for all')
     .option('--thorough', 'at least 30 samples of each, however long it takes')
     .option('--json <file>', 'write everything as JSON')

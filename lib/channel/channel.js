@@ -48,6 +48,7 @@ class Channel {
   /** @type {Waiter[]} */ #senders = [];
   /** @type {Buffer[]} messages that stood before an answer that somebody waits for */ #inbox = [];
   #inboxBytes = 0;
+  /** @type {Uint8Array | null} */ #lastBytes = null;
   #requests;
   #turn = FAIR_TURN; // messages left in this turn
   #turnEnds = false;
@@ -100,10 +101,17 @@ class Channel {
    */
   trySend(message) {
     if (this.#state !== OPEN) this.#throwEnd();
-    const encode = this.#options.encode;
-    const bytes = encode === undefined && message instanceof Uint8Array ? message : this.#encoded(message);
+    const bytes = this.#bytesOf(message);
     if (this.#senders.length > 0) return false;
     return this.#write(bytes, KIND.MESSAGE, 0);
+  }
+
+  /** The bytes to send. Those who send the same Uint8Array again and again need not have it looked at each time. */
+  #bytesOf(/** @type {any} */ message) {
+    if (message === this.#lastBytes) return /** @type {Uint8Array} */ (message);
+    if (this.#options.encode !== undefined || !(message instanceof Uint8Array)) return this.#encoded(message);
+    this.#lastBytes = message;
+    return message;
   }
 
   /**
@@ -117,9 +125,7 @@ class Channel {
     try {
       if (this.#state !== OPEN) this.#throwEnd();
       const signal = options === undefined ? undefined : readSignal(options);
-      const encode = this.#options.encode;
-      const bytes = encode === undefined && message instanceof Uint8Array ? message : this.#encoded(message);
-      return this.#sendFrame(bytes, KIND.MESSAGE, 0, signal);
+      return this.#sendFrame(this.#bytesOf(message), KIND.MESSAGE, 0, signal);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -310,11 +316,21 @@ class Channel {
    */
   tryReceiveInto(target, offset = 0) {
     if (this.#inbox.length > 0) return this.#inboxInto(target, offset);
-    const size = this.#peekMessage();
-    if (size < 0) return -1;
-    if (!(target instanceof Uint8Array) || !(Number.isInteger(offset) && offset >= 0 && offset + size <= target.length))
-      this.#refuseTarget(target, offset, size);
+    // Whoever spins here should have the message as soon as it is there: the usual ways are kept short.
     const reader = this.#reader;
+    let size = this.#state < CORRUPT ? reader.peekMessage() : -2;
+    if (size === -1 && this.#state === OPEN && !reader.mustRing) return -1;
+    if (size < 0) {
+      size = this.#peekMessage();
+      if (size < 0) return -1;
+    }
+    // The target of the last time has been checked then.
+    if (
+      (target !== reader.target && !(target instanceof Uint8Array)) ||
+      !(Number.isInteger(offset) && offset >= 0 && offset + size <= target.length)
+    ) {
+      this.#refuseTarget(target, offset, size);
+    }
     reader.copy(reader.payloadOffset(), size, target, offset);
     reader.consume(size);
     if (reader.mustRing) this.#ringForRoom();

@@ -14,10 +14,10 @@ const { HEADER_BYTES, READ_POSITION_WORD, WAITING_FOR_DATA_WORD, WAITING_FOR_ROO
 
 // Up to this size, bytes are copied out eight at a time by a loop: a fresh subarray for set() costs more than the copying. BigInt64Array, since it keeps every bit; a Float64Array is as fast but may change those of a NaN.
 const LOOP_COPY_BYTES = 256;
-// A reader that finds the ring empty after so many frames in a row has run into its writer and stands back for a
-// microsecond or two (ring_stand_back in native/ring.h).
+// A reader that finds the ring empty after so many frames in a row has run into its writer and stands back for a few
+// microseconds (ring_stand_back in native/ring.h).
 const STREAM = 2;
-const STAND_BACK_LOOKS = 500;
+const STAND_BACK_LOOKS = 2000;
 
 const EMPTY_BYTES = new Uint8Array(0);
 const EMPTY_WORDS = new Int32Array(0);
@@ -157,7 +157,8 @@ class RingReader {
     // Pairs with the release in ring_publish. Read once: the peer may change it, and only this value is checked.
     const signal = Atomics.load(this.peerWords, (HEADER_BYTES + (this.position & this.mask)) >> 2);
     if (signal === 0) {
-      this.#foundEmpty();
+      this.emptyTurns++;
+      if (this.streak !== 0) this.#caughtUp();
       return -1;
     }
     const size = (signal - 1) | 0;
@@ -165,13 +166,26 @@ class RingReader {
     return size;
   }
 
+  /** Bytes of the next frame's payload when that is a plain message; -1: nothing is there; -2: look with peek(). */
+  peekMessage() {
+    const word = (HEADER_BYTES + (this.position & this.mask)) >> 2;
+    // Pairs with the release in ring_publish. Read once.
+    const size = (Atomics.load(this.peerWords, word) - 1) | 0;
+    if (size === -1) {
+      this.emptyTurns++;
+      if (this.streak !== 0) this.#caughtUp();
+      return -1;
+    }
+    return size < 0 || size > this.largest || this.peerWords[word + 1] !== layout.KIND.MESSAGE ? -2 : size;
+  }
+
   /** 0: nothing is there. For loops that only look. */
   peekSignal() {
     return Atomics.load(this.peerWords, (HEADER_BYTES + (this.position & this.mask)) >> 2);
   }
 
-  #foundEmpty() {
-    this.emptyTurns++;
+  /** The first time that nothing is there after something was. */
+  #caughtUp() {
     if (this.told !== this.position) this.#tell();
     if (this.streak > STREAM) {
       for (let i = 0; i < STAND_BACK_LOOKS; i++) Atomics.load(this.words, READ_POSITION_WORD);

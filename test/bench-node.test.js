@@ -1,0 +1,103 @@
+'use strict';
+// The comparison between Node processes, and its main claim: the ring's messages cross nothing.
+const { spawnSync } = require('node:child_process');
+const { mkdtempSync, readFileSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const Ajv = require('ajv/dist/2020').default;
+const { TRANSPORTS } = require('../lib/bench/node/runner.js');
+const { ratio } = require('../lib/bench/node/references.js');
+const schema = require('../lib/bench/run.schema.json');
+const { cli, eventsOf, leftovers, root, run } = require('./support.js');
+
+const side = join(root, 'lib', 'bench', 'node', 'side.js');
+
+/** @param {string} transport @param {object} [work] */
+function taskOf(transport, work) {
+  return JSON.stringify({ transport, role: 'first', sizeBytes: 64, trips: 200, messages: 1000, prefix: [], ...work });
+}
+
+test.each([...TRANSPORTS, 'ring-asleep'])('%s carries every message, at every size', (transport) => {
+  for (const sizeBytes of [32, 64, 65536]) {
+    const task = taskOf(transport, { sizeBytes });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [side, task], { encoding: 'utf8', timeout: 30_000 });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const [sample] = eventsOf(stdout);
+    expect(sample.messagesPerSecond).toBeGreaterThan(0);
+    const readings = sample.values.reduce(
+      (/** @type {number} */ sum, /** @type {number[]} */ [, times]) => sum + times,
+      0,
+    );
+    expect(readings * sample.tripsPerReading).toBe(200);
+  }
+});
+
+const [methods] = eventsOf(run('crossings-count', ['--probe']).stdout);
+const [machine] = eventsOf(run('crossings-bench', ['--describe']).stdout);
+const countable = Object.values(methods).some((method) => /** @type {any} */ (method).allowed === 'yes');
+const twoCores = machine.pinnedCores[0] !== machine.pinnedCores[1];
+
+(countable && twoCores ? test : test.skip)(
+  'no system call of either Node process grows with the messages of the ring',
+  () => {
+    /** @param {number} trips @param {number} messages @returns {Record<string, number>} */
+    const count = (trips, messages) => {
+      const command = [process.execPath, side, taskOf('ring', { trips, messages })];
+      const { status, stdout } = run('crossings-count', ['--', ...command]);
+      expect(status).toBe(0);
+      return eventsOf(stdout).find(({ type }) => type === 'crossings').byName;
+    };
+    const few = count(100_000, 100_000);
+    const many = count(1_100_000, 1_100_000);
+    // A million round trips and a million messages more. What grows is Node's own housekeeping: a few calls, not millions.
+    for (const [name, calls] of Object.entries(many)) {
+      expect({ name, grown: calls - (few[name] ?? 0) < 1000 }).toEqual({ name, grown: true });
+    }
+  },
+);
+
+describe('crossings bench node', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'node-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test('writes a run file of the same shape, and both tables', () => {
+    const before = leftovers();
+    const file = join(folder, 'run.json');
+    const { status, stdout, stderr } = cli([
+      'bench',
+      'node',
+      '--quick',
+      '--transport',
+      'ring,port',
+      '--size',
+      '64',
+      '--json',
+      file,
+    ]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const written = JSON.parse(readFileSync(file, 'utf8'));
+    const validate = new Ajv({ strict: false }).compile(schema);
+    expect(validate(written) ? [] : validate.errors).toEqual([]);
+    expect(written.results.map((/** @type {any} */ result) => result.mechanism)).toEqual(['ring', 'port']);
+    expect(stdout).toContain('MessagePort to a worker');
+    expect(stdout).toContain('C round trip, 32 bytes, over the cache-line floor');
+    expect(leftovers()).toEqual(before);
+  });
+
+  test.each([
+    [['--transport', 'rings'], '"rings"'],
+    [['--size', '1'], '"1"'],
+    [['--quick', '--thorough'], '--quick'],
+    [['--cores', '0,0'], 'two different ones'],
+  ])('refuses %j', (args, named) => {
+    const { status, stdout, stderr } = cli(['bench', 'node', ...args]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(named);
+  });
+});
+
+test('a ratio is met or missed by its median', () => {
+  expect(ratio('x', [1, 2, 9], 'most', 2, 1)[0]).toMatchObject({ met: true, value: { median: 2 } });
+  expect(ratio('x', [1, 2, 9], 'least', 3, 4)[0].met).toBe(false);
+  expect(ratio('x', [], 'most', 2, 1)).toEqual([]);
+});
