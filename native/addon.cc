@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <string>
 
 extern "C" {
@@ -45,6 +46,37 @@ namespace {
 
 int IntegerAt(const Napi::CallbackInfo &info, size_t index) {
     return info[index].As<Napi::Number>().Int32Value();
+}
+
+// ---- Descriptors: whatever a thread still holds when it ends is closed for it ----
+// A worker can be terminated between any two lines of its JavaScript, and its peer must see that it has gone.
+
+struct Held {
+    std::set<int> descriptors;
+    ~Held() {
+        for (int fd : descriptors)
+            close(fd);
+    }
+};
+
+Napi::Value Hold(Napi::Env env, int fd) {
+    env.GetInstanceData<Held>()->descriptors.insert(fd);
+    return Napi::Number::New(env, fd);
+}
+
+// hold(descriptor): it came from elsewhere, and is this thread's now.
+void HoldFd(const Napi::CallbackInfo &info) {
+    Hold(info.Env(), IntegerAt(info, 0));
+}
+
+// giveAway(descriptor): it is somebody else's now.
+void GiveAway(const Napi::CallbackInfo &info) {
+    info.Env().GetInstanceData<Held>()->descriptors.erase(IntegerAt(info, 0));
+}
+
+void CloseFd(const Napi::CallbackInfo &info) {
+    GiveAway(info);
+    close(IntegerAt(info, 0));
 }
 
 // ---- Regions: mapped memory, and the one JavaScript buffer over each ----
@@ -149,11 +181,12 @@ Napi::Value Listen(const Napi::CallbackInfo &info) {
     enum hand hand = handshake_listen(path.c_str(), info[1].As<Napi::Boolean>(), &fd);
     if (hand != HAND_OK)
         ThrowHand(info.Env(), hand, path, "");
-    return Napi::Number::New(info.Env(), fd);
+    return Hold(info.Env(), fd);
 }
 
 // unlisten(path, descriptor)
 void Unlisten(const Napi::CallbackInfo &info) {
+    info.Env().GetInstanceData<Held>()->descriptors.erase(IntegerAt(info, 1));
     handshake_unlisten(info[0].As<Napi::String>().Utf8Value().c_str(), IntegerAt(info, 1));
 }
 
@@ -163,7 +196,7 @@ Napi::Value Accept(const Napi::CallbackInfo &info) {
     enum hand hand = handshake_accept(IntegerAt(info, 0), &fd);
     if (hand == HAND_SYSTEM)
         ThrowSystem(info.Env(), "A client could not be accepted");
-    return Napi::Number::New(info.Env(), hand == HAND_OK ? fd : -1);
+    return hand == HAND_OK ? Hold(info.Env(), fd) : Napi::Number::New(info.Env(), -1);
 }
 
 // connect(path) -> descriptor, or -1: nobody listens there yet
@@ -173,7 +206,7 @@ Napi::Value Connect(const Napi::CallbackInfo &info) {
     enum hand hand = handshake_connect(path.c_str(), &fd);
     if (hand != HAND_OK && hand != HAND_NO_ONE)
         ThrowHand(info.Env(), hand, path, "");
-    return Napi::Number::New(info.Env(), hand == HAND_OK ? fd : -1);
+    return hand == HAND_OK ? Hold(info.Env(), fd) : Napi::Number::New(info.Env(), -1);
 }
 
 // socketPair() -> [descriptor, descriptor]
@@ -182,8 +215,8 @@ Napi::Value SocketPair(const Napi::CallbackInfo &info) {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
         ThrowSystem(info.Env(), "A pair of sockets could not be made");
     Napi::Array pair = Napi::Array::New(info.Env(), 2);
-    pair.Set(0u, Napi::Number::New(info.Env(), ends[0]));
-    pair.Set(1u, Napi::Number::New(info.Env(), ends[1]));
+    pair.Set(0u, Hold(info.Env(), ends[0]));
+    pair.Set(1u, Hold(info.Env(), ends[1]));
     return pair;
 }
 
@@ -228,10 +261,6 @@ Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
     return Wrap(info.Env(), region, info[1].As<Napi::Boolean>());
 }
 
-void CloseFd(const Napi::CallbackInfo &info) {
-    close(IntegerAt(info, 0));
-}
-
 // ---- The doorbell ----
 
 void Ring(const Napi::CallbackInfo &info) {
@@ -267,8 +296,7 @@ class Poller : public Napi::ObjectWrap<Poller> {
         watch_->env = env;
         napi_create_reference(env, info[1], 1, &watch_->callback);
         napi_get_uv_event_loop(env, &loop);
-        watch_->fd = IntegerAt(info, 0);
-        int failed = uv_poll_init(loop, &watch_->poll, watch_->fd);
+        int failed = uv_poll_init(loop, &watch_->poll, IntegerAt(info, 0));
         if (failed) {
             delete watch_;
             watch_ = nullptr;
@@ -287,9 +315,7 @@ class Poller : public Napi::ObjectWrap<Poller> {
         napi_env env = nullptr;
         napi_ref callback = nullptr;
         napi_async_cleanup_hook_handle hook = nullptr;
-        int fd = -1;
         bool closing = false;
-        bool orphaned = false; // nobody is left to close the descriptor
     };
 
     static void Readable(uv_poll_t *poll, int, int) {
@@ -316,16 +342,12 @@ class Poller : public Napi::ObjectWrap<Poller> {
         uv_poll_stop(&watch->poll);
         uv_close(reinterpret_cast<uv_handle_t *>(&watch->poll), [](uv_handle_t *handle) {
             auto *closed = static_cast<Watch *>(handle->data);
-            if (closed->orphaned)
-                close(closed->fd);
             napi_remove_async_cleanup_hook(closed->hook);
             delete closed;
         });
     }
 
-    // A worker that is terminated closes nothing. Its peer must see that it has gone.
     static void EnvironmentEnds(napi_async_cleanup_hook_handle, void *data) {
-        static_cast<Watch *>(data)->orphaned = true;
         Stop(static_cast<Watch *>(data));
     }
 
@@ -352,6 +374,7 @@ class Poller : public Napi::ObjectWrap<Poller> {
 };
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
+    env.SetInstanceData(new Held);
     auto add = [&](const char *name, auto function) { exports.Set(name, Napi::Function::New(env, function, name)); };
     add("createRegion", CreateRegion);
     add("releaseRegion", ReleaseRegion);
@@ -364,6 +387,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
     add("peerOf", PeerOf);
     add("sendHello", SendHello);
     add("receiveHello", ReceiveHello);
+    add("holdFd", HoldFd);
+    add("giveAway", GiveAway);
     add("closeFd", CloseFd);
     add("ring", Ring);
     add("drain", Drain);

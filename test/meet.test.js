@@ -392,11 +392,12 @@ describe('channelPair', () => {
     expect(await Promise.all(workers)).toEqual([0, 0, 0]);
   });
 
-  test('notices a worker that is terminated', async () => {
+  test.each([0, 1, 5, 50])('notices a worker that is terminated (%i ms later)', async (ms) => {
     const { channel, port } = channelPair();
     const source = `require(${JSON.stringify(join(root, 'lib'))}).openChannel(require('node:worker_threads').workerData).then((c) => c.receive())`;
     const worker = new Worker(source, { eval: true, workerData: port.take() });
     const end = closing(await channel);
+    await new Promise((resolve) => setTimeout(resolve, ms));
     const told = expect(end.receive()).rejects.toEqual(code('ERR_PEER_DIED'));
     await worker.terminate();
     await told;

@@ -17,6 +17,7 @@ const LOOK_MICROS = 10;
 const SLAB_BYTES = 64 * 1024;
 const SLAB_MESSAGE_BYTES = 1024; // larger ones get memory of their own
 const DONE = Promise.resolve();
+const NO_BYTES = new Uint8Array(0);
 
 /** @typedef {InstanceType<typeof Cursor>} ReadCursor */
 
@@ -48,7 +49,7 @@ class Channel {
   /** @type {Waiter[]} */ #senders = [];
   /** @type {Buffer[]} messages that stood before an answer that somebody waits for */ #inbox = [];
   #inboxBytes = 0;
-  /** @type {Uint8Array | null} */ #lastBytes = null;
+  /** @type {Uint8Array} what was sent last: bytes, as has been checked */ #lastBytes = NO_BYTES;
   #requests;
   #turn = FAIR_TURN; // messages left in this turn
   #turnEnds = false;

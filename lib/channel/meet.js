@@ -130,6 +130,7 @@ async function openChannel(fd, given) {
   if (!Number.isInteger(fd) || fd < 0 || !native.isOurKind(fd)) {
     refuse(`openChannel takes a descriptor that channelPair() made, not ${shown(fd)}.`);
   }
+  native.holdFd(fd);
   return shakeHands(fd, options, options.timeout, options.signal);
 }
 
@@ -151,6 +152,7 @@ class Port {
   /** Give the descriptor away, to a worker of this process, which then owns it. */
   take() {
     const { fd } = this;
+    native.giveAway(fd);
     this.#fd = -1;
     return fd;
   }
