@@ -10,7 +10,6 @@ const { EFFORTS, listMechanisms, runBench } = require('./runner.js');
 const { explain } = require('./sentences.js');
 const { describeMachine } = require('./environment.js');
 const { renderRatios, renderSizes } = require('./node/table.js');
-const { runNodeBench, SIZES, TRANSPORTS } = require('./node/runner.js');
 const { renderTable } = require('./table.js');
 
 const WIDTH = 100; // columns of prose
@@ -145,6 +144,8 @@ function checkRealtime(options, machine) {
  * @param {AbortSignal} signal
  */
 async function benchNode(options, signal) {
+  // Only here: it loads the addon, which the benchmark in C does without.
+  const { runNodeBench, SIZES, TRANSPORTS } = require('./node/runner.js');
   const effort = readEffort(options);
   if (options.json) checkWritable('--json', options.json);
   const chosen = readNames('--transport', options.transport, TRANSPORTS);
