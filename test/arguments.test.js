@@ -22,6 +22,7 @@ describe('crossings refuses, with exit status 2 and one sentence that names the 
     [['bench', '--messages', '99999999999999999999'], '"99999999999999999999"', '1 to 1000000000'],
     [['bench', '--mechanism', 'pipes'], '"pipes"', 'ring, shm-spin, shm-sem, pipe, uds, tcp'],
     [['bench', '--mechanism', 'pipe,'], '""', 'ring, shm-spin, shm-sem, pipe, uds, tcp'],
+    [['bench', '--batch', '0'], '"0"', '1 to 1024'],
     [['bench', '--cores', '0'], '"0"', 'two core numbers'],
     [['bench', '--cores', '0,9999'], '9999', 'core 9999'],
     [['bench', '--cores', '0,1', '--no-pin'], '--no-pin', 'one of them'],

@@ -20,6 +20,13 @@ function readMessages(text) {
   return refuse(`--messages takes a whole number from ${least} to ${most}, not "${text}".`);
 }
 
+/** @param {string} text */
+function readBatch(text) {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= 1 && value <= 1024) return value;
+  return refuse(`--batch takes a whole number from 1 to 1024, not "${text}".`);
+}
+
 /** @param {string} text bytes, or with a unit: "64KiB" */
 function readSize(text) {
   const [least, most] = SIZE_RANGE;
@@ -58,4 +65,4 @@ function readCountMethod(text) {
   return refuse(`--count takes auto, tracepoint or ptrace, not "${text}".`);
 }
 
-module.exports = { readMessages, readSize, readCores, readNames, readCountMethod, refuse };
+module.exports = { readBatch, readMessages, readSize, readCores, readNames, readCountMethod, refuse };

@@ -3,7 +3,7 @@
 const { SingleBar } = require('cli-progress');
 const { Command } = require('commander');
 const { styleFor, wrap } = require('../style.js');
-const { readCores, readCountMethod, readMessages, readNames, readSize, refuse } = require('./arguments.js');
+const { readBatch, readCores, readCountMethod, readMessages, readNames, readSize, refuse } = require('./arguments.js');
 const { checkWritable, toCsv, toJson, toMarkdown, writeWhole } = require('./export.js');
 const { significant } = require('./numbers.js');
 const { EFFORTS, listMechanisms, runBench } = require('./runner.js');
@@ -109,6 +109,7 @@ async function bench(options, signal) {
       effort,
       messages: options.messages ?? EFFORTS[effort].messages,
       sizeBytes: options.size ?? 64,
+      batch: options.batch ?? 1,
       cores: options.cores ?? null,
       pin: options.pin,
       realtime: Boolean(options.realtime),
@@ -212,6 +213,11 @@ function benchCommand(signal) {
     .option('--json <file>', 'write everything as JSON')
     .option('--csv <file>', 'write one line for each mechanism as CSV')
     .option('--markdown <file>', 'write the table as Markdown')
+    .option(
+      '--batch <number>',
+      'messages shown to the receiver at once, by mechanisms that can (default: 1)',
+      readBatch,
+    )
     .option('--cores <a,b>', 'the two cores to run on (default: chosen from the topology)', readCores)
     .option('--no-pin', 'let the scheduler place the processes')
     .option('--realtime', 'run the processes at real-time priority')

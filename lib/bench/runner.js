@@ -31,6 +31,7 @@ const EFFORTS = {
  * @property {string[]} mechanisms
  * @property {number} messages of one throughput pass
  * @property {number} sizeBytes of a message
+ * @property {number} batch messages shown at once, by mechanisms that can
  * @property {'quick' | 'standard' | 'thorough'} effort
  * @property {number[] | null} cores two core numbers; null: chosen from the topology
  * @property {boolean} pin
@@ -167,7 +168,16 @@ async function runBench(options, { signal, onProgress = () => {} } = {}) {
   const syscallNs = [];
   /** @param {Series} series @param {number} messages */
   const sample = async ({ mechanism, tripsPerSample }, messages) => {
-    const what = ['--mechanism', mechanism, '--messages', messages, '--size', options.sizeBytes];
+    const what = [
+      '--mechanism',
+      mechanism,
+      '--messages',
+      messages,
+      '--size',
+      options.sizeBytes,
+      '--batch',
+      options.batch,
+    ];
     const how = ['--round-trips', tripsPerSample, ...placement, ...(options.realtime ? ['--realtime'] : [])];
     try {
       return await runProgram('crossings-bench', [...what, ...how], { signal });
@@ -212,6 +222,7 @@ async function runBench(options, { signal, onProgress = () => {} } = {}) {
     parameters: {
       messages: options.messages,
       sizeBytes: options.sizeBytes,
+      batch: options.batch,
       samples: rounds,
       mode: 'process',
       effort: options.effort,

@@ -1,7 +1,8 @@
 'use strict';
 // What we promise of the ring, as ratios within one run: the ring in C against floors and other mechanisms, and the Node
 // transports against each other. Goals are those of the project's issue "The ring"; the figures are this run's own.
-const { eventOf, runProgram } = require('../programs.js');
+const { join } = require('node:path');
+const { eventOf, runNode, runProgram } = require('../programs.js');
 const { median, summarize } = require('../statistics.js');
 
 /** @typedef {{tripNs: number[], floorNs: number[], rates: number[]}} Gathered */
@@ -40,20 +41,25 @@ function measureReferences({ placement, signal }) {
     note('largeOverCopy', (eventOf(large, 'throughput').messagesPerSecond * eventOf(large, 'floors').copyNs) / 1e9);
   };
 
+  const idle = async () => {
+    const events = await runNode([process.execPath, join(__dirname, 'idle.js')], { signal });
+    note('idleShare', eventOf(events, 'idle').share * 100);
+  };
+
   /**
    * @param {Map<string, Gathered>} series by "transport size"
    * @returns {Ratio[]}
    */
-  const ratios = (series) => [...inC(samples), ...inNode(series)];
+  const ratios = (series) => [...inC(samples), ...inNode(series), ...ofIdle(samples)];
 
-  return { sample, ratios, syscallNs: () => median(samples.syscallNs) };
+  return { sample, idle, ratios, syscallNs: () => median(samples.syscallNs) };
 }
 
 /**
  * @typedef {object} Ratio
  * @property {string} what
  * @property {{median: number, q1: number, q3: number}} value
- * @property {string} unit '×', or what is counted a second
+ * @property {string} unit '×', '%' of a core, or what is counted a second
  * @property {'most' | 'least'} bound may the value be at most, or at least, the goal?
  * @property {number} goal
  * @property {number} aim
@@ -85,6 +91,12 @@ function inC(samples) {
     ...ratio('… over the pipe', samples.publishedOverPipe, 'least', 12, 12),
     ...ratio('C, 64 KiB messages, over one plain memcpy', samples.largeOverCopy, 'least', 0.7, 0.95),
   ];
+}
+
+/** @param {Record<string, number[]>} samples */
+function ofIdle(samples) {
+  // Node's own idle housekeeping, two timers of the measurement and a clock of 1 µs: a thousandth of a core is nothing.
+  return ratio('CPU of two idle open channels', samples.idleShare ?? [], 'most', 0.1, 0.1, '%');
 }
 
 /** Sample by sample: both were taken in the same round. @param {number[]} a @param {number[]} b */

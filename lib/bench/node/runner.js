@@ -183,6 +183,8 @@ async function runNodeBench(options, { signal, onProgress = () => {} } = {}) {
     longestMs = Math.max(longestMs, performance.now() - roundBegan);
   }
 
+  report('an idle channel');
+  await references.idle();
   const stolen = stolenWarning(stolenShare());
   if (stolen) environment.warnings.push(stolen);
   return {

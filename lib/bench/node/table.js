@@ -37,7 +37,7 @@ function renderSizes(run, style) {
 /** @param {NodeRun} run @param {import('../../style.js').Style} style */
 function renderRatios(run, style) {
   const show = (/** @type {number} */ value, /** @type {string} */ unit) =>
-    unit === '×' ? significant(value) : `${significant(value / 1e6)} M/s`;
+    unit === '×' ? significant(value) : unit === '%' ? `${significant(value, 2)} %` : `${significant(value / 1e6)} M/s`;
   const rows = run.ratios.map(({ what, value, unit, bound, goal, aim, met }) => [
     what,
     show(value.median, unit),

@@ -1,0 +1,20 @@
+'use strict';
+// What an open channel costs a process that waits on it and gets nothing: processor time within a second.
+const { channelPair, openChannel } = require('../../index.js');
+
+const WATCH_MS = 1000;
+const SETTLE_MS = 200;
+
+async function main() {
+  const { channel, port } = channelPair();
+  const ends = [await openChannel(port.take()), await channel];
+  for (const end of ends) end.receive().catch(() => {}); // ends with the channel
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  const before = process.cpuUsage();
+  await new Promise((resolve) => setTimeout(resolve, WATCH_MS));
+  const { user, system } = process.cpuUsage(before);
+  process.stdout.write(`${JSON.stringify({ type: 'idle', share: (user + system) / 1000 / WATCH_MS })}\n`);
+  for (const end of ends) await end.close();
+}
+
+main();
