@@ -11,7 +11,7 @@ const { Worker } = require('node:worker_threads');
 /** @type {any} the types have a test of their own */
 const crossings = require('../lib/index.js');
 const { native } = require('../lib/native.js');
-const { message, check } = require('./peers/peer.js');
+const { message, check, sum } = require('./peers/peer.js');
 const { built, root } = require('./support.js');
 
 const { channelPair, connect, listen, openChannel } = crossings;
@@ -76,6 +76,24 @@ describe('between two processes', () => {
     for (let i = 0; i < 100_000; i++) await channel.send(message(i));
     await channel.close();
     expect(await receiver.ended).toEqual(well);
+  });
+
+  test('ten million messages in tight loops: every number in order, and the same checksum', async () => {
+    const path = newPath();
+    const server = closing(await listen(path, { wait: 'spin' }));
+    const sender = peer('flood', path, 10_000_000);
+    const channel = closing(await server.accept());
+    const words = new Uint32Array(16);
+    const bytes = new Uint8Array(words.buffer);
+    let checksum = 0;
+    for (let i = 0; i < 10_000_000; i++) {
+      let size = channel.tryReceiveInto(bytes);
+      while (size < 0) size = channel.tryReceiveInto(bytes);
+      if (words[0] !== i) throw new Error(`message ${words[0]} came where ${i} was due`);
+      checksum = sum(checksum, words, size / 4);
+    }
+    expect(Number(String(await channel.receive()))).toBe(checksum);
+    expect(await sender.ended).toEqual(well);
   });
 
   test('back-pressure keeps memory flat', async () => {

@@ -17,6 +17,20 @@ function check(bytes, i) {
   if (!bytes.equals(message(i))) throw new Error(`message ${i} came as ${bytes.toString('hex')}`);
 }
 
+/** Words of message number i: its number, then what follows from it. @param {Uint32Array} words @param {number} i */
+function fill(words, i) {
+  const length = 2 + (i % 13);
+  words[0] = i;
+  for (let at = 1; at < length; at++) words[at] = Math.imul(i + at, 2654435761);
+  return length;
+}
+
+/** @param {number} checksum @param {Uint32Array} words @param {number} length */
+function sum(checksum, words, length) {
+  for (let at = 0; at < length; at++) checksum = (Math.imul(checksum, 31) + words[at]) | 0;
+  return checksum;
+}
+
 const roles = {
   /** Sends `count` messages and closes. */
   async send() {
@@ -47,6 +61,20 @@ const roles = {
       while (size < 0) size = channel.tryReceiveInto(buffer);
       while (!channel.trySend(buffer.subarray(0, size)));
     }
+    await channel.close();
+  },
+  /** Sends `count` messages in a tight loop, and at last the checksum over all of them. */
+  async flood() {
+    const channel = await connect(path, { wait: 'spin' });
+    const words = new Uint32Array(16);
+    const views = Array.from({ length: 17 }, (_, length) => new Uint8Array(words.buffer, 0, Math.min(length, 16) * 4));
+    let checksum = 0;
+    for (let i = 0; i < count; i++) {
+      const length = fill(words, i);
+      checksum = sum(checksum, words, length);
+      while (!channel.trySend(views[length]));
+    }
+    await channel.send(String(checksum));
     await channel.close();
   },
   /** Connects and does nothing. */
@@ -82,5 +110,5 @@ const roles = {
   },
 };
 
-module.exports = { message, check };
+module.exports = { message, check, sum };
 if (require.main === module) /** @type {any} */ (roles)[role]();
