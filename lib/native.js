@@ -14,6 +14,8 @@ const { CrossingsError } = require('./errors.js');
  * @typedef {object} Poller
  * @property {() => void} ref
  * @property {() => void} unref
+ * @property {() => void} pause
+ * @property {() => void} resume
  * @property {() => void} close
  *
  * @typedef {object} Native as native/addon.cc describes it

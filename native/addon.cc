@@ -285,6 +285,7 @@ class Poller : public Napi::ObjectWrap<Poller> {
     static Napi::Function Define(Napi::Env env) {
         return DefineClass(env, "Poller",
                            {InstanceMethod("ref", &Poller::RefLoop), InstanceMethod("unref", &Poller::UnrefLoop),
+                            InstanceMethod("pause", &Poller::Pause), InstanceMethod("resume", &Poller::Resume),
                             InstanceMethod("close", &Poller::Close)});
     }
 
@@ -359,6 +360,17 @@ class Poller : public Napi::ObjectWrap<Poller> {
     void UnrefLoop(const Napi::CallbackInfo &) {
         if (watch_)
             uv_unref(reinterpret_cast<uv_handle_t *>(&watch_->poll));
+    }
+
+    // For a while, call nobody.
+    void Pause(const Napi::CallbackInfo &) {
+        if (watch_)
+            uv_poll_stop(&watch_->poll);
+    }
+
+    void Resume(const Napi::CallbackInfo &) {
+        if (watch_)
+            uv_poll_start(&watch_->poll, UV_READABLE | UV_DISCONNECT, &Poller::Readable);
     }
 
     // Before the descriptor is closed.

@@ -14,6 +14,7 @@ const { toDuplex, toWebStreams } = require('./streams.js');
 const FAIR_TURN = 1000;
 // A waiting channel looks for so long before it gives the event loop a turn.
 const LOOK_MICROS = 10;
+const INBOX_OVERHEAD_BYTES = 128; // of a message in the inbox, so that empty ones count, too
 const SLAB_BYTES = 64 * 1024;
 const SLAB_MESSAGE_BYTES = 1024; // larger ones get memory of their own
 const DONE = Promise.resolve();
@@ -44,13 +45,16 @@ class Channel {
   #poller;
   #words; // of my region
   #corked = 0;
-  #refused = false; // unref() was called
+  #unreferenced = false; // unref() was called
   /** @type {Waiter[]} */ #receivers = [];
   /** @type {Waiter[]} */ #senders = [];
   /** @type {Buffer[]} messages that stood before an answer that somebody waits for */ #inbox = [];
   #inboxBytes = 0;
   /** @type {Uint8Array} what was sent last: bytes, as has been checked */ #lastBytes = NO_BYTES;
   #requests;
+  /** @type {{kind: number, number: number, payload: Buffer}[]} */ #arrived = [];
+  #serving = false;
+  #servesLater = false;
   #turn = FAIR_TURN; // messages left in this turn
   #turnEnds = false;
   #spinning = false;
@@ -146,9 +150,13 @@ class Channel {
    * @returns {Promise<void>}
    */
   #sendFrame(bytes, kind, number, signal) {
-    if (signal?.aborted) return Promise.reject(signal.reason);
-    if (this.#senders.length === 0 && this.#write(bytes, kind, number)) {
-      return this.#takeTurn() ? DONE : this.#nextTurn();
+    try {
+      if (signal?.aborted) return Promise.reject(signal.reason);
+      if (this.#senders.length === 0 && this.#write(bytes, kind, number)) {
+        return this.#takeTurn() ? DONE : this.#nextTurn();
+      }
+    } catch (error) {
+      return Promise.reject(error);
     }
     return this.#wait(this.#senders, () => (this.#write(bytes, kind, number) ? true : undefined), signal).then(
       () => {},
@@ -206,13 +214,15 @@ class Channel {
     if (this.#state >= CORRUPT) this.#throwEnd();
     const reader = this.#reader;
     try {
-      for (;;) {
+      for (let taken = 0; taken < FAIR_TURN; taken++) {
         const size = reader.peek();
         if (size < 0) return this.#nothing();
         const kind = reader.kind();
         if (kind === KIND.MESSAGE) return size;
         this.#takeNumbered(size, kind);
       }
+      this.#serveLater(); // a flood of requests: others have a turn first
+      return -1;
     } catch (error) {
       return this.#fail(error);
     }
@@ -244,7 +254,13 @@ class Channel {
     const from = reader.payloadOffset() + 4;
     payload.set(reader.peerBytes.subarray(from, from + size - 4));
     this.#consume(size);
-    this.#requests.take(kind, number, payload);
+    // Whoever is told of it may call anything here, so nobody is told in the midst of a look at the ring.
+    if (this.#arrived.length === 0) queueMicrotask(() => this.#tellArrived());
+    this.#arrived.push({ kind, number, payload });
+  }
+
+  #tellArrived() {
+    for (const { kind, number, payload } of this.#arrived.splice(0)) this.#requests.take(kind, number, payload);
   }
 
   /** @param {number} size */
@@ -290,8 +306,14 @@ class Channel {
 
   #fromInbox() {
     const message = /** @type {Buffer} */ (this.#inbox.shift());
-    this.#inboxBytes -= message.length;
+    const wasFull = this.#inboxIsFull;
+    this.#inboxBytes -= message.length + INBOX_OVERHEAD_BYTES;
+    if (wasFull && !this.#inboxIsFull) this.#serveLater(); // an answer may stand behind what had no place
     return message;
+  }
+
+  get #inboxIsFull() {
+    return this.#inboxBytes >= this.#peer.capacity;
   }
 
   /** @param {Buffer | null} bytes */
@@ -425,32 +447,44 @@ class Channel {
    */
   receiveSync(options) {
     const timeout = readTimeout(options);
+    if (this.#receivers.length > 0)
+      refuse('receiveSync does not wait behind a receive() that is pending: await that first.');
     const deadline = performance.now() + timeout;
-    for (;;) {
-      const spinUntil = performance.now() + (this.#options.wait === 'sleep' ? 0 : this.#options.spinMicros / 1000);
-      do {
-        for (let look = 0; look < 64; look++) {
-          const message = this.#attemptReceive();
-          if (message !== undefined) return message;
-        }
+    this.#wake();
+    try {
+      for (;;) {
+        const spinUntil = performance.now() + (this.#options.wait === 'sleep' ? 0 : this.#options.spinMicros / 1000);
+        do {
+          for (let look = 0; look < 64; look++) {
+            const message = this.#attemptReceive();
+            if (message !== undefined) return message;
+          }
+        } while (performance.now() < Math.min(spinUntil, deadline));
+        this.#answerDoorbell();
+        this.#serveQueue(this.#senders); // they would wait for ever if this did
+        const message = this.#attemptReceive();
+        if (message !== undefined) return message;
         if (performance.now() >= deadline)
           throw new CrossingsError('ERR_TIMEOUT', `No message came within ${timeout} ms.`);
-      } while (performance.now() < spinUntil);
-      if (this.#options.wait !== 'spin') this.#sleepSync(deadline);
-      this.#answerDoorbell();
+        if (this.#options.wait !== 'spin') this.#sleepSync(deadline);
+      }
+    } finally {
+      this.#keepWaiting();
     }
   }
 
   /** @param {number} deadline */
   #sleepSync(deadline) {
-    Atomics.add(this.#words, WAITING_FOR_DATA_WORD, 1);
-    // After the add, in the order of all Atomics: pairs with the look at the flag in publish().
+    const words = this.#senders.length > 0 ? [WAITING_FOR_DATA_WORD, WAITING_FOR_ROOM_WORD] : [WAITING_FOR_DATA_WORD];
+    for (const word of words) Atomics.add(this.#words, word, 1);
+    // After the adds, in the order of all Atomics: pairs with the looks at the flags in publish() and tell().
+    this.#serveQueue(this.#senders);
     if (this.#reader.peek() < 0) {
       this.#sleeps++;
       const left = deadline - performance.now();
       native.waitReadable(this.#fd, left > 1e6 ? 1e6 : Math.max(0, Math.ceil(left)));
     }
-    Atomics.add(this.#words, WAITING_FOR_DATA_WORD, 1);
+    for (const word of words) Atomics.add(this.#words, word, 1);
   }
 
   /** Iterates over messages until the peer closes. Leaving the loop leaves the channel open. */
@@ -539,42 +573,55 @@ class Channel {
     });
   }
 
-  /** Serve those who wait, in order, as far as possible. */
-  #serveQueue(/** @type {Waiter[]} */ queue) {
-    let served = 0;
-    while (queue.length > 0 && served < FAIR_TURN) {
+  /** Serve those who wait, in order, as far as possible. @param {Waiter[]} queue */
+  #serveQueue(queue) {
+    if (this.#serving) return this.#serveLater(); // called by what is being served
+    this.#serving = true;
+    for (let served = 0; queue.length > 0; served++) {
+      if (served === FAIR_TURN) {
+        this.#serveLater();
+        break;
+      }
       const waiter = queue[0];
       let value;
       try {
         value = waiter.attempt();
-        if (value === undefined) return served;
+        if (value === undefined) break;
+        waiter.resolve(value);
       } catch (error) {
-        if (queue[0] !== waiter) return served; // #fail() has told everybody
-        queue.shift();
-        waiter.drop();
         waiter.reject(error);
-        continue;
       }
-      queue.shift();
       waiter.drop();
-      waiter.resolve(value);
-      served++;
+      const place = queue.indexOf(waiter); // elsewhere, or gone, if the attempt called back
+      if (place >= 0) queue.splice(place, 1);
     }
-    return served;
+    this.#serving = false;
+  }
+
+  /** In the next turn of the event loop, whatever state this channel is in then. */
+  #serveLater() {
+    if (this.#servesLater) return;
+    this.#servesLater = true;
+    setImmediate(() => {
+      this.#servesLater = false;
+      this.#serve();
+    });
   }
 
   /** Answers must be found even where nobody reads messages: those before them go to the inbox, up to a limit. */
   #serveRequests() {
     try {
-      while (this.#requests.waiting && this.#receivers.length === 0 && this.#inboxBytes < this.#peer.capacity) {
+      // Of a peer that has gone everything is read: nothing more comes.
+      while (this.#requests.waiting && this.#receivers.length === 0 && (this.#state !== OPEN || !this.#inboxIsFull)) {
         const size = this.#peekMessage();
         if (size < 0) return;
         const message = this.#copyOut(size);
         this.#inbox.push(message);
-        this.#inboxBytes += message.length;
+        this.#inboxBytes += message.length + INBOX_OVERHEAD_BYTES;
       }
     } catch {
       // #fail() has told everybody who waits; a peer that has died is told below.
+      this.#tellArrived();
       if (this.#state === PEER_DIED) this.#requests.failAll(this.#endError());
     }
   }
@@ -583,7 +630,10 @@ class Channel {
     if (this.#state >= CORRUPT) return;
     this.#serveQueue(this.#receivers);
     if (this.#requests.waiting) this.#serveRequests();
-    if (this.#state === PEER_CLOSED) this.#requests.failAll(this.#endError());
+    if (this.#state === PEER_CLOSED) {
+      this.#tellArrived();
+      this.#requests.failAll(this.#endError());
+    }
     this.#serveQueue(this.#senders);
     this.#keepWaiting();
   }
@@ -598,18 +648,22 @@ class Channel {
     const wanted = (this.#waitsForData ? 1 : 0) | (this.#senders.length > 0 ? 2 : 0);
     const alive =
       this.#receivers.length > 0 || this.#senders.length > 0 || this.#requests.asked > 0 || this.#requests.serves;
-    if (alive && !this.#refused) this.#poller.ref();
+    if (alive && !this.#unreferenced) this.#poller.ref();
     else this.#poller.unref();
     if (wanted === 0) {
       this.#wake();
-    } else if (
-      this.#state === OPEN &&
-      (this.#options.wait === 'spin' || (this.#options.wait !== 'sleep' && performance.now() < this.#spinUntil))
-    ) {
+    } else if (this.#state === OPEN && this.#maySpin()) {
       this.#spin();
     } else if (this.#asleep !== wanted) {
       this.#sleep(wanted);
     }
+  }
+
+  #maySpin() {
+    const { wait } = this.#options;
+    if (wait === 'spin') return true;
+    // An immediate that does not keep the process alive does not keep the event loop turning either: sleep at once.
+    return wait !== 'sleep' && !this.#unreferenced && performance.now() < this.#spinUntil;
   }
 
   /** Look for a few microseconds; then let timers and I/O run; then on. */
@@ -617,15 +671,16 @@ class Channel {
     if (this.#spinning) return;
     this.#spinning = true;
     this.#wake();
-    const immediate = setImmediate(() => {
+    const look = () => {
       this.#spinning = false;
       if (this.#state >= CORRUPT) return;
       const until = performance.now() + LOOK_MICROS / 1000;
       do if (this.#isReady()) break;
       while (performance.now() < until);
       this.#serve();
-    });
-    if (this.#refused) immediate.unref();
+    };
+    if (this.#unreferenced) setTimeout(look, 1).unref();
+    else setImmediate(look);
   }
 
   /** Is there something to read, or was there a change of the peer's read position? Cheap. */
@@ -644,11 +699,11 @@ class Channel {
     this.#asleep = wanted;
     this.#sleeps++;
     // After the adds, in the order of all Atomics: pairs with the looks at the flags in publish() and tell().
-    const before = this.#receivers.length + this.#senders.length + this.#requests.asked;
+    const before = this.#receivers.length + this.#senders.length;
     this.#serveQueue(this.#receivers);
     if (this.#requests.waiting) this.#serveRequests();
     this.#serveQueue(this.#senders);
-    if (this.#receivers.length + this.#senders.length + this.#requests.asked !== before) this.#keepWaiting();
+    if (this.#receivers.length + this.#senders.length !== before) this.#keepWaiting();
   }
 
   #wake() {
@@ -738,14 +793,14 @@ class Channel {
 
   /** While somebody waits on this channel, the process stays alive (the default). */
   ref() {
-    this.#refused = false;
+    this.#unreferenced = false;
     if (this.#state === OPEN) this.#keepWaiting();
     return this;
   }
 
   /** The process may end although somebody waits on this channel. */
   unref() {
-    this.#refused = true;
+    this.#unreferenced = true;
     if (this.#state === OPEN) this.#keepWaiting();
     return this;
   }

@@ -10,6 +10,7 @@ const { readOptions, readPath, readSignal, refuse, shown } = require('./options.
 const RETRY_MS = 10; // between attempts to connect while nobody listens yet
 const MOST_HANDSHAKES = 64; // under way at a time; later clients wait in the kernel's queue
 const MOST_WAITING = 128; // channels that nobody has accepted yet
+const PAUSE_MS = 100; // after an accept that failed
 
 /** @typedef {ReturnType<typeof readOptions>} Options */
 /** @typedef {InstanceType<typeof Channel>} AChannel */
@@ -211,16 +212,27 @@ class Server {
     return { count: this.#refusals, last: this.#lastRefusal };
   }
 
+  get #hasPlace() {
+    return this.#shaking < MOST_HANDSHAKES && this.#ready.length < MOST_WAITING;
+  }
+
   /** Shake hands with the clients that have come; each on its own, so that a silent one holds nobody up. */
   #greet() {
-    while (this.#fd >= 0 && this.#shaking < MOST_HANDSHAKES && this.#ready.length < MOST_WAITING) {
+    while (this.#fd >= 0 && this.#hasPlace) {
       let fd = -1;
       try {
         fd = native.accept(this.#fd);
       } catch (error) {
-        this.#refuse(error); // out of descriptors, say: those who come later may fare better
+        // Out of descriptors, say. They are still there, and would be told of again and again: look later.
+        this.#refuse(error);
+        this.#poller.pause();
+        setTimeout(() => this.#greet(), PAUSE_MS).unref();
+        return;
       }
-      if (fd < 0) return;
+      if (fd < 0) {
+        this.#poller.resume();
+        return;
+      }
       this.#shaking++;
       shakeHands(fd, this.#options, this.#options.timeout, this.#stop.signal)
         .then(
@@ -232,6 +244,7 @@ class Server {
           this.#greet();
         });
     }
+    if (this.#fd >= 0) this.#poller.pause(); // the others wait in the kernel's queue
   }
 
   /** @param {unknown} error */

@@ -14,6 +14,7 @@ const { HEADER_BYTES, READ_POSITION_WORD, WAITING_FOR_DATA_WORD, WAITING_FOR_ROO
 
 // Up to this size, bytes are copied out eight at a time by a loop: a fresh subarray for set() costs more than the copying. BigInt64Array, since it keeps every bit; a Float64Array is as fast but may change those of a NaN.
 const LOOP_COPY_BYTES = 256;
+const LARGE_BUFFER_BYTES = 2 ** 31; // in these, offsets are no 32-bit integers any more
 // A reader that finds the ring empty after so many frames in a row has run into its writer and stands back for a few
 // microseconds (ring_stand_back in native/ring.h).
 const STREAM = 2;
@@ -240,11 +241,11 @@ class RingReader {
         for (let i = size & ~7; i < size; i++) target[offset + i] = this.peerBytes[from + i];
         return;
       }
-    } else {
+    } else if (target.buffer.byteLength < LARGE_BUFFER_BYTES) {
       // Whoever hands in the same target again and again gets the fast way, whose preparation costs more than one copy.
-      this.target = target;
-      this.targetStart = target.byteOffset;
       this.targetLongs = new BigInt64Array(target.buffer, 0, target.buffer.byteLength >> 3);
+      this.targetStart = target.byteOffset;
+      this.target = target;
     }
     target.set(this.peerBytes.subarray(from, from + size), offset);
   }
