@@ -206,11 +206,17 @@ function overZeromq() {
       const path = join(tmpdir(), `crossings-zeromq-${process.pid}.sock`);
       const socket = new (zeromq().Pair)();
       await socket.bind(`ipc://${path}`);
-      process.once('exit', () => rmSync(path, { force: true }));
-      spawnOther({ ...place, args: [...place.args, path] }, ['ignore', 'ignore', 'inherit']);
-      return end(socket);
+      const child = spawnOther({ ...place, args: [...place.args, path] }, ['pipe', 'ignore', 'inherit']);
+      const close = () => {
+        socket.close();
+        child.stdin.end();
+        rmSync(path, { force: true });
+      };
+      return { ...end(socket), close };
     },
     async join() {
+      // Its sockets never tell that the other side has gone; the end of this pipe does.
+      process.stdin.resume().once('end', () => process.exit(0));
       const socket = new (zeromq().Pair)();
       socket.connect(`ipc://${process.argv.at(-1)}`);
       return end(socket);
