@@ -486,14 +486,12 @@ describe('a peer that lies', () => {
     expect(() => victim.tryReceive()).toThrow(expect.objectContaining({ code: 'ERR_PEER_CORRUPT' }));
   });
 
-  test.each([8, -8, 3, 0x7ffffff8])('about how far it has read (%i) is found out', async (position) => {
+  test.each([-8, 3, 0x7ffffff8])('about how far it has read (%i) is found out', async (position) => {
     const victim = await liar((words) => {
       words[32] = position;
     });
     expect(() => {
       while (victim.trySend(Buffer.alloc(8000)));
-      // A claim that could be true is believed, and then is not a lie.
-      if (position === 8) throw new CrossingsError('ERR_PEER_CORRUPT', '');
     }).toThrow(expect.objectContaining({ code: 'ERR_PEER_CORRUPT' }));
   });
 });
