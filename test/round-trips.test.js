@@ -56,3 +56,18 @@ test('the distribution climbs from the minimum towards the maximum, finer and fi
     expect(points[i][1]).toBeGreaterThanOrEqual(points[i - 1][1]);
   }
 });
+
+test('the histogram counts every round trip once, in bands of equal width on a logarithmic scale', () => {
+  const trips = new RoundTrips();
+  trips.record([
+    [100, 2],
+    [105, 3],
+    [106, 4],
+    [1e6, 5],
+  ]);
+  expect(trips.histogram()).toEqual([
+    [100, 105.925, 5],
+    [105.925, 112.202, 4],
+    [1e6, 1.05925e6, 5],
+  ]);
+});

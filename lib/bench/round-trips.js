@@ -4,11 +4,14 @@ const { createHistogram } = require('node:perf_hooks');
 
 const PERCENTILES = { p50: 50, p90: 90, p99: 99, 'p99.9': 99.9, 'p99.99': 99.99 };
 const FIGURES = 3; // significant decimal digits that the histogram keeps
+const BANDS_A_DECADE = 40; // each 5.9 % wide: steps of one polling turn can still be told apart
 const LONGEST_NS = 1e12; // a round trip of 17 minutes: past that it is counted as this
 
 /** A histogram of round-trip times, nanoseconds. */
 class RoundTrips {
   #histogram = createHistogram({ lowest: 1, highest: LONGEST_NS, figures: FIGURES });
+  /** @type {Map<number, number>} */
+  #bands = new Map();
   #sum = 0;
   #min = Number.POSITIVE_INFINITY;
   #max = 0;
@@ -20,6 +23,8 @@ class RoundTrips {
   record(values) {
     for (const [ns, times] of values) {
       for (let i = 0; i < times; i++) this.#histogram.record(Math.min(Math.max(ns, 1), LONGEST_NS));
+      const band = Math.floor(Math.log10(Math.max(ns, 1)) * BANDS_A_DECADE);
+      this.#bands.set(band, (this.#bands.get(band) ?? 0) + times);
       this.#sum += ns * times;
       this.#min = Math.min(this.#min, ns);
       this.#max = Math.max(this.#max, ns);
@@ -58,6 +63,15 @@ class RoundTrips {
       points.push([Number(percent.toFixed(6)), this.#histogram.percentile(Math.max(percent, 1e-9))]);
     }
     return points;
+  }
+
+  /**
+   * How many took how long, in bands of equal width on a logarithmic scale; bands without any are left out.
+   * @returns {[number, number, number][]} [from, below, count], nanoseconds
+   */
+  histogram() {
+    const edge = (/** @type {number} */ band) => Number((10 ** (band / BANDS_A_DECADE)).toPrecision(6));
+    return [...this.#bands].sort(([a], [b]) => a - b).map(([band, count]) => [edge(band), edge(band + 1), count]);
   }
 }
 
