@@ -1,0 +1,220 @@
+// A recording as the theatre plays it: its moments in the order of time, and the world after each of them. Nothing here
+// knows of the page, and nothing here is invented: a world changes only by what the recording says of an event.
+
+/**
+ * @typedef {import('./types.js').Trace} Trace
+ * @typedef {import('./types.js').TraceEvent} TraceEvent
+ * @typedef {import('./types.js').Moment} Moment
+ * @typedef {import('./types.js').World} World
+ * @typedef {import('./types.js').Play} Play
+ */
+
+/** The parts that a recording is played in: set-up, each message, tear-down. @param {Trace} trace */
+function segmentsOf({ parameters }) {
+  const messages = Array.from({ length: parameters.messages }, (_, i) => ({
+    name: `message ${i + 1}`,
+    message: i + 1,
+    phase: 'message',
+  }));
+  return [
+    { name: 'set-up', message: null, phase: 'setup' },
+    ...messages,
+    { name: 'tear-down', message: null, phase: 'teardown' },
+  ];
+}
+
+/**
+ * Each event is seen twice, when it begins and when it ends; one that never ends, and a step during which nothing else
+ * happens, once. A moment belongs to the latest message that either process has begun.
+ * @param {Trace} trace
+ * @returns {Moment[]}
+ */
+export function momentsOf(trace) {
+  const edges = trace.events.flatMap(({ t, end }, event) => {
+    const enter = { at: t, edge: 'enter', event, segment: 0 };
+    return end === null ? [{ ...enter, edge: 'whole' }] : [enter, { at: end, edge: 'leave', event, segment: 0 }];
+  });
+  edges.sort((a, b) => a.at - b.at || a.event - b.event);
+  const moments = /** @type {Moment[]} */ (
+    edges.flatMap((moment, i) => {
+      const step = trace.events[moment.event].kind === 'step';
+      if (step && moment.edge === 'enter' && edges[i + 1]?.event === moment.event) return [];
+      if (step && moment.edge === 'leave' && edges[i - 1]?.event === moment.event)
+        return [{ ...moment, edge: 'whole' }];
+      return [moment];
+    })
+  );
+  const last = moments.findLastIndex(({ event }) => trace.events[event].phase === 'message');
+  let segment = 0;
+  for (const [i, moment] of moments.entries()) {
+    const { phase, message } = trace.events[moment.event];
+    if (i > last && last >= 0) segment = trace.parameters.messages + 1;
+    else if (phase === 'message') segment = Math.max(segment, message ?? 1);
+    moment.segment = segment;
+  }
+  return moments;
+}
+
+const NOTHING = { crossings: 0, kernelCopies: 0, ownCopies: 0, bytes: 0, sleeps: 0 };
+
+/** @param {Trace} trace @returns {World} */
+function beginning(trace) {
+  const first = trace.events[0]?.pid;
+  return {
+    processes: trace.processes.map(({ pid, role }) => ({
+      pid,
+      role,
+      alive: pid === first,
+      descriptors: [],
+      maps: [],
+      doing: null,
+      last: null,
+      crossings: 0,
+    })),
+    objects: Object.fromEntries(trace.objects.map(({ id }) => [id, { items: [], words: {} }])),
+    total: NOTHING,
+    messages: NOTHING,
+  };
+}
+
+/** Take `bytes` from the front of what lies in a stream. @param {import('./types.js').Item[]} items @param {number} bytes */
+function takeBytes(items, bytes) {
+  const rest = [];
+  let left = bytes;
+  for (const item of items) {
+    const taken = Math.min(item.bytes, left);
+    left -= taken;
+    if (item.bytes > taken) rest.push({ ...item, bytes: item.bytes - taken });
+  }
+  return rest;
+}
+
+/** Mark the first `bytes` that were not yet read. @param {import('./types.js').Item[]} items */
+function markRead(items) {
+  const unread = items.findIndex(({ read }) => !read);
+  return items.map((item, i) => (i === unread ? { ...item, read: true } : item));
+}
+
+/** A copy of a world in which one event's changes can be made. */
+class Change {
+  /** @param {World} world @param {TraceEvent} event */
+  constructor(world, event) {
+    this.world = { ...world, processes: [...world.processes] };
+    this.event = event;
+  }
+
+  /** @param {number} pid @param {Partial<import('./types.js').ProcessState>} changes */
+  process(pid, changes) {
+    const i = this.world.processes.findIndex((process) => process.pid === pid);
+    if (i >= 0) this.world.processes[i] = { ...this.world.processes[i], ...changes };
+  }
+
+  get self() {
+    return /** @type {import('./types.js').ProcessState} */ (
+      this.world.processes.find(({ pid }) => pid === this.event.pid)
+    );
+  }
+
+  /** @param {string} id @param {Partial<import('./types.js').ObjectState>} changes */
+  object(id, changes) {
+    const before = this.world.objects[id];
+    if (before) this.world.objects = { ...this.world.objects, [id]: { ...before, ...changes } };
+  }
+
+  /** @param {Partial<import('./types.js').Counters>} more */
+  count(more) {
+    const add = (/** @type {any} */ counters) => {
+      const sum = { ...counters };
+      for (const [name, value] of Object.entries(more)) sum[name] += value;
+      return sum;
+    };
+    this.world.total = add(this.world.total);
+    if (this.event.phase === 'message') this.world.messages = add(this.world.messages);
+  }
+
+  /** @param {import('./types.js').Effect} effect */
+  apply(effect) {
+    const { self, event } = this;
+    const { fd = -1, object = '', bytes = 0, pid = 0 } = effect;
+    const item = { message: event.message, bytes, read: false };
+    switch (effect.do) {
+      case 'open': {
+        const others = self.descriptors.filter((descriptor) => descriptor.fd !== fd);
+        const descriptors = [...others, { fd, object, as: effect.as }].sort((a, b) => a.fd - b.fd);
+        return this.process(self.pid, { descriptors });
+      }
+      case 'close':
+        return this.process(self.pid, { descriptors: self.descriptors.filter((descriptor) => descriptor.fd !== fd) });
+      case 'map':
+        return this.process(self.pid, { maps: [...new Set([...self.maps, object])] });
+      case 'unmap':
+        return this.process(self.pid, { maps: self.maps.filter((id) => id !== object) });
+      case 'fork':
+        return this.process(pid, { alive: true, descriptors: self.descriptors, maps: self.maps });
+      case 'exit':
+        return this.process(self.pid, { alive: false, descriptors: [], maps: [], doing: null });
+      case 'copy': {
+        this.count({ kernelCopies: 1, bytes });
+        const inward = effect.from === 'process';
+        const id = /** @type {string} */ (inward ? effect.to : effect.from);
+        const items = this.world.objects[id]?.items ?? [];
+        return this.object(id, { items: inward ? [...items, item] : takeBytes(items, bytes) });
+      }
+      case 'store': {
+        this.count({ ownCopies: 1, bytes });
+        const unread = (this.world.objects[object]?.items ?? []).filter(({ read }) => !read);
+        return this.object(object, { items: [...unread, item] });
+      }
+      case 'load':
+        this.count({ ownCopies: 1, bytes });
+        return this.object(object, { items: markRead(this.world.objects[object]?.items ?? []) });
+    }
+  }
+
+  /** The words of shared memory as they were read. @param {import('./types.js').TracedObject[]} objects */
+  remember(objects) {
+    for (const { id, words } of objects) {
+      const known = words?.filter((word) => this.event.memory && word in this.event.memory) ?? [];
+      if (known.length === 0) continue;
+      const seen = Object.fromEntries(known.map((word) => [word, this.event.memory?.[word] ?? 0]));
+      this.object(id, { words: { ...this.world.objects[id].words, ...seen } });
+    }
+  }
+}
+
+/** The world after a moment. @param {Trace} trace @param {World} before @param {Moment} moment @returns {World} */
+function after(trace, before, moment) {
+  const event = trace.events[moment.event];
+  const change = new Change(before, event);
+  if (moment.edge !== 'leave') {
+    change.process(event.pid, { alive: true, doing: moment.event, last: moment.event });
+    if (event.kind === 'syscall') {
+      change.count({ crossings: 1 });
+      change.process(event.pid, { crossings: change.self.crossings + 1 });
+    }
+  }
+  if (moment.edge !== 'enter') {
+    change.process(event.pid, { doing: null });
+    for (const effect of event.effects) change.apply(effect);
+    change.remember(trace.objects);
+    if (event.sleeps) change.count({ sleeps: event.sleeps });
+  }
+  return change.world;
+}
+
+/** @param {Trace} trace @returns {Play} */
+export function playOf(trace) {
+  const moments = momentsOf(trace);
+  const worlds = [beginning(trace)];
+  const entered = trace.events.map(() => -1);
+  const left = trace.events.map(() => -1);
+  for (const [i, moment] of moments.entries()) {
+    worlds.push(after(trace, worlds[i], moment));
+    if (moment.edge !== 'leave') entered[moment.event] = i;
+    if (moment.edge !== 'enter') left[moment.event] = i;
+  }
+  return { trace, moments, worlds, entered, left, segments: segmentsOf(trace) };
+}
+
+/** Does the recording say that this process slept in the call that it is in? @param {Trace} trace @param {number | null} event */
+export const sleepsIn = (trace, event) => event !== null && (trace.events[event].sleeps ?? 0) > 0;

@@ -1,0 +1,100 @@
+// <trace-log>: every event up to the present, one line each, as strace writes them. Arrow keys go from line to line.
+import { h, say } from './dom.js';
+import { callText, failed, lineText, roleOf } from './words.js';
+
+/** @typedef {import('./types.js').Play} Play */
+
+/** 12345 ns -> "12.3" of microseconds. @param {number} ns */
+const microseconds = (ns) => (ns / 1000).toFixed(1);
+
+export class TraceLog extends HTMLElement {
+  /** @type {Play | null} */ #play = null;
+  /** @type {{row: HTMLElement, text: HTMLElement}[]} */ #rows = [];
+  #count = 0;
+  #list = h('div', { role: 'listbox', tabindex: 0, 'aria-label': 'Log', class: 'log' });
+
+  connectedCallback() {
+    this.replaceChildren(h('h3', {}, 'Log ', h('span', { class: 'soft' }, 'µs since the start, traced')), this.#list);
+    this.#list.addEventListener('keydown', (key) => this.#key(key));
+    this.#list.addEventListener('click', ({ target }) => {
+      const row = target instanceof Element ? target.closest('[data-event]') : null;
+      if (row instanceof HTMLElement) this.#pick(Number(row.dataset.event));
+    });
+  }
+
+  /** @param {Play} play */
+  load(play) {
+    this.#play = play;
+    const { trace } = play;
+    this.#rows = trace.events.map((event, i) => {
+      const text = h('span', { class: 'text' });
+      const when = h('span', { class: 'when number' }, microseconds(event.t));
+      const who = h('span', { class: 'who' }, roleOf(trace, event.pid));
+      const attributes = { role: 'option', class: 'row', hidden: true, 'data-event': i, 'data-kind': event.kind };
+      const row = h(
+        'div',
+        { ...attributes, 'data-role': roleOf(trace, event.pid), id: `${this.id}-${i}` },
+        when,
+        ' ',
+        who,
+        ' ',
+        text,
+      );
+      return { row, text };
+    });
+    this.#list.replaceChildren(...this.#rows.map(({ row }) => row));
+    this.#count = 0;
+    this.show(0);
+  }
+
+  /** @param {number} count of moments that are past */
+  show(count) {
+    const play = this.#play;
+    if (!play) return;
+    const [from, to] = [Math.min(count, this.#count), Math.max(count, this.#count)];
+    for (let m = from; m < to; m++) this.#write(play.moments[m].event, count);
+    this.#count = count;
+    const current = count > 0 ? play.moments[count - 1].event : -1;
+    for (const row of this.#list.querySelectorAll('[aria-selected="true"]')) row.removeAttribute('aria-selected');
+    if (current < 0) return this.#list.removeAttribute('aria-activedescendant');
+    const { row } = this.#rows[current];
+    row.setAttribute('aria-selected', 'true');
+    this.#list.setAttribute('aria-activedescendant', row.id);
+    // Within the log only: scrollIntoView would move the page as well.
+    const top = row.offsetTop - this.#list.offsetTop;
+    const { scrollTop, clientHeight } = this.#list;
+    if (top < scrollTop) this.#list.scrollTop = top;
+    else if (top + row.offsetHeight > scrollTop + clientHeight)
+      this.#list.scrollTop = top + row.offsetHeight - clientHeight;
+  }
+
+  /** One line as it is known when so many moments are past. @param {number} which @param {number} count */
+  #write(which, count) {
+    const { trace, entered, left } = /** @type {Play} */ (this.#play);
+    const event = trace.events[which];
+    const { row, text } = this.#rows[which];
+    const over = left[which] >= 0 && left[which] < count;
+    row.hidden = entered[which] >= count;
+    row.classList.toggle('failed', over && failed(event));
+    say(text, over ? lineText(event) : `${event.kind === 'step' ? '· ' : ''}${callText(event)} …`);
+  }
+
+  /** @param {KeyboardEvent} key */
+  #key(key) {
+    const play = this.#play;
+    if (!play || key.altKey || key.ctrlKey || key.metaKey) return;
+    const current = this.#count > 0 ? play.moments[this.#count - 1].event : -1;
+    const way = key.key === 'ArrowDown' ? 1 : key.key === 'ArrowUp' ? -1 : 0;
+    if (way === 0) return;
+    const next = current + way;
+    key.preventDefault();
+    if (next >= 0 && next < this.#rows.length) this.#pick(next);
+  }
+
+  /** @param {number} event */
+  #pick(event) {
+    this.dispatchEvent(new CustomEvent('pick', { detail: event, bubbles: true }));
+  }
+}
+
+customElements.define('trace-log', TraceLog);

@@ -1,0 +1,224 @@
+// <trace-timeline>: the lanes of process, kernel, process along stretched time, with the present in the middle. A canvas,
+// since thousands of events must scroll smoothly: only what is in sight is drawn. The log has the same as text.
+import { h } from './dom.js';
+import { sleepsIn } from './model.js';
+import { countShown } from './stretch.js';
+
+/** @typedef {import('./types.js').Play} Play */
+
+const HEIGHT = 184; // CSS pixels
+const PER_MS = 0.2; // pixels for a millisecond of shown time
+const PRESENT = 0.5; // of the width: where the present stands
+const LANE = 16; // height of a bar
+const LANES = [
+  { own: 34, kernel: 76 }, // the first process: its own lane, its calls in the kernel's
+  { own: 150, kernel: 108 },
+];
+const KERNEL = { top: 68, bottom: 132 };
+
+/** @typedef {{event: number, from: number, to: number, process: number}} Bar in shown milliseconds */
+
+export class TraceTimeline extends HTMLElement {
+  /** @type {Play | null} */ #play = null;
+  /** @type {number[]} */ #shown = [];
+  /** @type {Bar[]} */ #bars = [];
+  #longest = 0;
+  #position = 0;
+  #width = 0;
+  #hideFuture = false;
+  /** @type {Record<string, string>} */ #colours = {};
+  #canvas = h('canvas', { role: 'img' });
+
+  connectedCallback() {
+    this.replaceChildren(this.#canvas);
+    new ResizeObserver(() => this.#resize()).observe(this);
+    document.documentElement.addEventListener('themechange', () => this.#recolour());
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#recolour());
+    this.#canvas.addEventListener('click', (click) => this.#pick(click));
+  }
+
+  /** @param {Play} play @param {number[]} shown when each moment is shown, milliseconds */
+  load(play, shown) {
+    this.#play = play;
+    this.#shown = shown;
+    const { trace, entered, left } = play;
+    this.#bars = trace.events.map(({ pid }, event) => {
+      const from = shown[entered[event]];
+      const to = left[event] >= 0 ? shown[left[event]] : from;
+      return { event, from, to, process: trace.processes.findIndex((process) => process.pid === pid) };
+    });
+    this.#longest = Math.max(0, ...this.#bars.map(({ from, to }) => to - from));
+    this.#canvas.setAttribute(
+      'aria-label',
+      `The lanes of writer, kernel and reader over ${trace.events.length} events; the log tells the same in words.`,
+    );
+    this.#recolour();
+  }
+
+  /** @param {number} positionMs @param {boolean} hideFuture */
+  show(positionMs, hideFuture) {
+    this.#position = positionMs;
+    this.#hideFuture = hideFuture;
+    this.#draw();
+  }
+
+  #recolour() {
+    const style = getComputedStyle(this);
+    const names = ['--ink', '--soft', '--line', '--edge', '--raised', '--sunken', '--paper', '--accent', '--focus'];
+    // Canvas does not know light-dark(): let the browser work each colour out.
+    const probe = h('span', { hidden: true });
+    this.append(probe);
+    for (const name of names) {
+      probe.style.color = style.getPropertyValue(name);
+      this.#colours[name] = getComputedStyle(probe).color;
+    }
+    probe.remove();
+    this.#draw();
+  }
+
+  #resize() {
+    const scale = devicePixelRatio;
+    this.#width = this.clientWidth;
+    this.#canvas.width = Math.round(this.#width * scale);
+    this.#canvas.height = Math.round(HEIGHT * scale);
+    this.#canvas.getContext('2d')?.setTransform(scale, 0, 0, scale, 0, 0);
+    this.#draw();
+  }
+
+  /** @param {number} ms */
+  #x(ms) {
+    return (ms - this.#position) * PER_MS + this.#width * PRESENT;
+  }
+
+  #draw() {
+    const ink = this.#canvas.getContext('2d');
+    const play = this.#play;
+    if (!ink || !play || this.#width === 0) return;
+    const colours = this.#colours;
+    ink.clearRect(0, 0, this.#width, HEIGHT);
+    ink.font = `12px ${getComputedStyle(this).fontFamily}`;
+    ink.textBaseline = 'middle';
+    ink.fillStyle = colours['--sunken'];
+    ink.fillRect(0, KERNEL.top, this.#width, KERNEL.bottom - KERNEL.top);
+    this.#drawParts(ink, play);
+
+    const half = this.#width / PER_MS;
+    const first = countShown(
+      this.#bars.map(({ from }) => from),
+      this.#position - half * PRESENT - this.#longest,
+    );
+    for (let b = Math.max(0, first - 1); b < this.#bars.length; b++) {
+      const bar = this.#bars[b];
+      if (this.#x(bar.from) > this.#width) break;
+      this.#drawBar(ink, play, bar);
+    }
+    const now = this.#x(this.#position);
+    // The future is pale, or not there at all while the reader of the page is guessing.
+    ink.globalAlpha = this.#hideFuture ? 1 : 0.6;
+    ink.fillStyle = colours['--raised'];
+    ink.fillRect(now + 1, 0, this.#width, HEIGHT);
+    ink.globalAlpha = 1;
+    ink.fillStyle = colours['--focus'];
+    ink.fillRect(now - 1, 0, 2, HEIGHT);
+    this.#drawNames(ink, play);
+  }
+
+  /** Where set-up, each message and tear-down begin. @param {CanvasRenderingContext2D} ink @param {Play} play */
+  #drawParts(ink, { moments, segments }) {
+    ink.fillStyle = this.#colours['--soft'];
+    for (const [i, { segment }] of moments.entries()) {
+      if (i > 0 && moments[i - 1].segment === segment) continue;
+      const x = this.#x(i === 0 ? 0 : this.#shown[i] - 20);
+      if (x < -120 || x > this.#width) continue;
+      ink.fillRect(x, 0, 1, HEIGHT);
+      ink.fillText(segments[segment].name, x + 5, 9);
+    }
+  }
+
+  /** @param {CanvasRenderingContext2D} ink @param {Play} play */
+  #drawNames(ink, { trace }) {
+    const colours = this.#colours;
+    const names = [
+      ...trace.processes.map(({ role }, i) => [role, LANES[i].own]),
+      ['kernel', (KERNEL.top + KERNEL.bottom) / 2],
+    ];
+    for (const [name, y] of /** @type {[string, number][]} */ (names)) {
+      const width = ink.measureText(name).width + 10;
+      ink.fillStyle = colours['--raised'];
+      ink.fillRect(0, y - 9, width, 18);
+      ink.fillStyle = colours['--ink'];
+      ink.fillText(name, 4, y);
+    }
+  }
+
+  /** @param {CanvasRenderingContext2D} ink @param {Play} play @param {Bar} bar */
+  #drawBar(ink, play, { event: which, from, to, process }) {
+    const event = play.trace.events[which];
+    const colours = this.#colours;
+    const [left, right] = [this.#x(from), this.#x(to)];
+    if (right < -200) return;
+    const { own, kernel } = LANES[process];
+    const width = Math.max(right - left, 3);
+    const inKernel = event.kind === 'syscall';
+    const y = inKernel ? kernel : own;
+    if (inKernel) {
+      ink.fillStyle = colours['--ink'];
+      const [top, bottom] = own < kernel ? [own, kernel] : [kernel, own];
+      ink.fillRect(left, top, 1.5, bottom - top);
+      if (event.end !== null) ink.fillRect(right - 1.5, top, 1.5, bottom - top);
+    }
+    const asleep = inKernel && sleepsIn(play.trace, which);
+    ink.fillStyle = asleep ? colours['--sunken'] : inKernel ? colours['--accent'] : colours['--line'];
+    ink.strokeStyle = colours['--edge'];
+    ink.beginPath();
+    ink.roundRect(left, y - LANE / 2, width, LANE, 3);
+    ink.fill();
+    ink.stroke();
+    if (asleep) this.#hatch(ink, left, y - LANE / 2, width);
+    const label = `${event.name}${asleep ? '  asleep' : ''}`;
+    const above = own < kernel ? -1 : 1;
+    const fits = ink.measureText(label).width < width - 8;
+    ink.fillStyle = colours['--ink'];
+    if (inKernel && !fits) return this.#label(ink, event.name, left + 4, kernel - above * LANE, width + 60);
+    // The accents are all dark enough or light enough for one of the two: near-black does on each of them.
+    if (fits && inKernel && !asleep) ink.fillStyle = '#111';
+    if (fits) ink.fillText(label, left + 4, y + 0.5);
+    else this.#label(ink, event.name, left, own + above * LANE, width + 40);
+  }
+
+  /** A name beside its bar, where there is room for it. @param {CanvasRenderingContext2D} ink @param {string} text @param {number} x @param {number} y @param {number} room */
+  #label(ink, text, x, y, room) {
+    if (ink.measureText(text).width > room) return;
+    ink.fillStyle = this.#colours['--soft'];
+    ink.fillText(text, x, y);
+  }
+
+  /** Sleep: thin slanting lines. @param {CanvasRenderingContext2D} ink @param {number} x @param {number} y @param {number} width */
+  #hatch(ink, x, y, width) {
+    ink.save();
+    ink.beginPath();
+    ink.rect(x, y, width, LANE);
+    ink.clip();
+    ink.strokeStyle = this.#colours['--edge'];
+    ink.beginPath();
+    const begin = Math.max(x, -LANE);
+    const end = Math.min(x + width, this.#width + LANE);
+    for (let at = begin - (begin % 7) - LANE; at < end; at += 7) {
+      ink.moveTo(at, y + LANE);
+      ink.lineTo(at + LANE, y);
+    }
+    ink.globalAlpha = 0.5;
+    ink.stroke();
+    ink.restore();
+  }
+
+  /** @param {MouseEvent} click */
+  #pick({ offsetX, offsetY }) {
+    const ms = (offsetX - this.#width * PRESENT) / PER_MS + this.#position;
+    const process = offsetY < (KERNEL.top + KERNEL.bottom) / 2 ? 0 : 1;
+    const hit = this.#bars.find((bar) => bar.process === process && bar.from - 10 <= ms && ms <= bar.to + 10);
+    if (hit) this.dispatchEvent(new CustomEvent('pick', { detail: hit.event, bubbles: true }));
+  }
+}
+
+customElements.define('trace-timeline', TraceTimeline);
