@@ -40,6 +40,7 @@ let starts = [];
 let view = { mechanism: '', with: null, at: 0, speed: 1, guess: false };
 /** @type {{name: string, title: string}[]} */
 let mechanisms = [];
+let settled = false; // does the page show what the address says?
 let tracing = { allowed: false, reason: /** @type {string | null} */ (null) };
 
 /** How long what has just happened may glide: until the next thing happens. */
@@ -58,7 +59,7 @@ function show(how) {
   const part = partName();
   controls.scrub.setAttribute('aria-valuetext', `${count} of ${player.stops.length}, ${part}`);
   say(controls.where, `${count} / ${player.stops.length} · ${part}`);
-  if (player.playing) return;
+  if (player.playing || !settled) return;
   view.at = count;
   writeAddress(view);
   if (how === 'step') say(controls.spoken, spoken());
@@ -182,6 +183,7 @@ async function recordAgain(figure, mechanism) {
 
 /** Fetch what the view asks for and show it. */
 async function open() {
+  settled = false;
   player.pause();
   const names = [view.mechanism, ...(view.with ? [view.with] : [])];
   const at = view.at;
@@ -194,6 +196,8 @@ async function open() {
     for (const [i, figure] of figures.entries()) figure.load(playOf(traces[i]), tracing);
     controls.plays.classList.toggle('two', figures.length > 1);
     arrange(at);
+    settled = true;
+    show('jump');
   } catch (error) {
     complain(/** @type {Error} */ (error).message);
   } finally {
@@ -253,6 +257,7 @@ function listen() {
     open();
   });
   window.addEventListener('hashchange', () => {
+    settled = false;
     view = readAddress(mechanisms.map(({ name }) => name));
     showView();
     open();

@@ -118,7 +118,7 @@ export class TraceStage extends HTMLElement {
     this.#play = play;
     const { trace, worlds } = play;
     this.#processes = worlds[0].processes.map((process) => new ProcessBox(play, process));
-    this.#walls = this.#processes.map(() => h('p', { class: 'wall number' }));
+    this.#walls = this.#processes.map(() => h('p', { class: 'wall number' }, h('span')));
     // What is never opened or mapped by anyone while we watch would only be an empty box.
     const ever = new Set(worlds.flatMap(({ processes }) => processes.flatMap(held)));
     const objects = trace.objects.filter(({ id }) => ever.has(id));
@@ -156,7 +156,7 @@ export class TraceStage extends HTMLElement {
     for (const [i, process] of world.processes.entries()) {
       this.#processes[i].show(process);
       const inside = process.doing !== null && play.trace.events[process.doing].kind === 'syscall';
-      say(this.#walls[i], String(process.crossings));
+      say(/** @type {Element} */ (this.#walls[i].firstChild), String(process.crossings));
       this.#walls[i].dataset.state = inside ? (sleepsIn(play.trace, process.doing) ? 'sleeps' : 'inside') : '';
       this.#walls[i].setAttribute('aria-label', `crossings of the ${process.role}: ${process.crossings}`);
     }

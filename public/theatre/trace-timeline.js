@@ -22,6 +22,7 @@ export class TraceTimeline extends HTMLElement {
   /** @type {Play | null} */ #play = null;
   /** @type {number[]} */ #shown = [];
   /** @type {Bar[]} */ #bars = [];
+  /** @type {{process: number, from: number, to: number}[]} */ #own = []; // while it runs its own code
   #longest = 0;
   #position = 0;
   #width = 0;
@@ -47,12 +48,24 @@ export class TraceTimeline extends HTMLElement {
       const to = left[event] >= 0 ? shown[left[event]] : from;
       return { event, from, to, process: trace.processes.findIndex((process) => process.pid === pid) };
     });
+    this.#own = this.#ownCode(trace);
     this.#longest = Math.max(0, ...this.#bars.map(({ from, to }) => to - from));
     this.#canvas.setAttribute(
       'aria-label',
       `The lanes of writer, kernel and reader over ${trace.events.length} events; the log tells the same in words.`,
     );
     this.#recolour();
+  }
+
+  /** The stretches between the calls of each process. @param {import('./types.js').Trace} trace */
+  #ownCode({ events, processes }) {
+    return processes.flatMap((_, process) => {
+      const bars = this.#bars.filter((bar) => bar.process === process);
+      const calls = bars.filter(({ event }) => events[event].kind === 'syscall');
+      const begins = [bars[0]?.from ?? 0, ...calls.map(({ to }) => to)];
+      const ends = [...calls.map(({ from }) => from), bars.at(-1)?.to ?? 0];
+      return begins.map((from, i) => ({ process, from, to: ends[i] })).filter(({ from, to }) => to > from);
+    });
   }
 
   /** @param {number} positionMs @param {boolean} hideFuture */
@@ -102,6 +115,11 @@ export class TraceTimeline extends HTMLElement {
     ink.fillRect(0, KERNEL.top, this.#width, KERNEL.bottom - KERNEL.top);
     this.#drawParts(ink, play);
 
+    ink.fillStyle = colours['--ink'];
+    for (const { process, from, to } of this.#own) {
+      const [left, right] = [Math.max(this.#x(from), -5), Math.min(this.#x(to), this.#width + 5)];
+      if (right > left) ink.fillRect(left, LANES[process].own - 1, right - left, 2);
+    }
     const half = this.#width / PER_MS;
     const first = countShown(
       this.#bars.map(({ from }) => from),
@@ -112,6 +130,7 @@ export class TraceTimeline extends HTMLElement {
       if (this.#x(bar.from) > this.#width) break;
       this.#drawBar(ink, play, bar);
     }
+    for (const bar of this.#bars.slice(Math.max(0, first - 1))) this.#drawWake(ink, play, bar);
     const now = this.#x(this.#position);
     // The future is pale, or not there at all while the reader of the page is guessing.
     ink.globalAlpha = this.#hideFuture ? 1 : 0.6;
@@ -184,6 +203,30 @@ export class TraceTimeline extends HTMLElement {
     if (fits && inKernel && !asleep) ink.fillStyle = '#111';
     if (fits) ink.fillText(label, left + 4, y + 0.5);
     else this.#label(ink, event.name, left, own + above * LANE, width + 40);
+  }
+
+  /** From the call that woke a sleeper to the end of its sleep. @param {CanvasRenderingContext2D} ink @param {Play} play @param {Bar} bar */
+  #drawWake(ink, play, { event: which, to, process }) {
+    const { wokenBy } = play.trace.events[which];
+    const waker = wokenBy === null || wokenBy === undefined ? undefined : this.#bars[wokenBy];
+    const end = this.#x(to) - 1;
+    if (!waker || waker.process === process || end < -50 || this.#x(waker.from) > this.#width) return;
+    const start = Math.min(Math.max(this.#x(waker.from) + 4, 0), end);
+    const [above, below] = [LANES[waker.process].kernel, LANES[process].kernel];
+    const way = below > above ? 1 : -1;
+    ink.strokeStyle = ink.fillStyle = this.#colours['--ink'];
+    ink.lineWidth = 1.5;
+    ink.beginPath();
+    ink.moveTo(start, above + (way * LANE) / 2);
+    const tip = below - (way * LANE) / 2;
+    ink.lineTo(end - 3, tip - way * 3);
+    ink.stroke();
+    ink.beginPath();
+    ink.moveTo(end, tip);
+    ink.lineTo(end - 8, tip - way * 2);
+    ink.lineTo(end - 2, tip - way * 9);
+    ink.fill();
+    ink.lineWidth = 1;
   }
 
   /** A name beside its bar, where there is room for it. @param {CanvasRenderingContext2D} ink @param {string} text @param {number} x @param {number} y @param {number} room */
