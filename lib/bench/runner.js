@@ -45,6 +45,12 @@ const EFFORTS = {
  * @typedef {(progress: {fraction: number, doing: string}) => void} ProgressListener
  */
 
+/**
+ * Told after each sample: the run file as it would be if this had been the last one, with the mechanisms that have
+ * samples, and the name of the mechanism that the sample was of.
+ * @typedef {(partial: Run, mechanism: string) => void} SampleListener
+ */
+
 /** The mechanisms that the compiled benchmark knows. @param {AbortSignal} [signal] */
 async function listMechanisms(signal) {
   const events = await runProgram('crossings-bench', ['--list'], { signal });
@@ -117,7 +123,7 @@ function resultOf(series, crossings, options) {
       messagesPerSecond: {
         ...summarize(series.messagesPerSecond),
         interval95: medianInterval(series.messagesPerSecond),
-        samples: series.messagesPerSecond,
+        samples: [...series.messagesPerSecond],
       },
       bytesPerSecond: summarize(bytes),
     },
@@ -126,9 +132,10 @@ function resultOf(series, crossings, options) {
       floorNs: medianOrNull(series.floorNs),
       overFloor: overFloor.length > 0 ? summarize(overFloor) : null,
       ns: series.roundTrips.summary(),
-      sampleP50Ns: series.tripNs,
-      sampleFloorNs: series.floorNs,
+      sampleP50Ns: [...series.tripNs],
+      sampleFloorNs: [...series.floorNs],
       distribution: series.roundTrips.distribution(),
+      histogram: series.roundTrips.histogram(),
     },
     crossings,
     steady: series.isSteady(),
@@ -138,9 +145,10 @@ function resultOf(series, crossings, options) {
 /**
  * Measure. The result is a run file (schema crossings/run/1).
  * @param {BenchOptions} options
- * @param {{signal?: AbortSignal, onProgress?: ProgressListener}} [control]
+ * @param {{signal?: AbortSignal, id?: string, onProgress?: ProgressListener, onSample?: SampleListener}} [control]
+ * @returns {Promise<Run>}
  */
-async function runBench(options, { signal, onProgress = () => {} } = {}) {
+async function runBench(options, { signal, id = randomUUID(), onProgress = () => {}, onSample } = {}) {
   const effort = EFFORTS[options.effort];
   const startedAt = new Date();
   const began = performance.now();
@@ -182,7 +190,8 @@ async function runBench(options, { signal, onProgress = () => {} } = {}) {
     try {
       return await runProgram('crossings-bench', [...what, ...how], { signal });
     } catch (error) {
-      if (error instanceof Error && 'code' in error) error.message = `${mechanism}: ${error.message}`;
+      if (!signal?.aborted && error instanceof Error && 'code' in error)
+        error.message = `${mechanism}: ${error.message}`;
       throw error;
     }
   };
@@ -193,6 +202,34 @@ async function runBench(options, { signal, onProgress = () => {} } = {}) {
     const events = await sample(series, Math.ceil(options.messages / 10));
     series.tripsPerSample = tripsFor(eventOf(events, 'roundTrip').ns.p50, effort);
   }
+
+  /** @type {Map<string, ReturnType<typeof resultOf>>} */
+  const results = new Map();
+  /** @param {number} samples */
+  const fileOf = (samples) => ({
+    schema: SCHEMA,
+    id,
+    startedAt: startedAt.toISOString(),
+    tool: { version },
+    environment,
+    parameters: {
+      messages: options.messages,
+      sizeBytes: options.sizeBytes,
+      batch: options.batch,
+      samples,
+      mode: 'process',
+      effort: options.effort,
+      realtime: options.realtime,
+      seconds: Number((elapsed() / 1000).toFixed(1)),
+    },
+    floors: {
+      syscallNs: median(syscallNs),
+      cacheLineRoundTripNs: medianOrNull(all.flatMap((series) => series.floorNs)),
+    },
+    results: [...results.values()],
+  });
+  /** @param {Series} series */
+  const reduce = (series) => results.set(series.mechanism, resultOf(series, crossings.get(series.mechanism), options));
 
   let rounds = 0;
   for (let longestMs = 0; rounds < effort.maxSamples; rounds++) {
@@ -207,37 +244,34 @@ async function runBench(options, { signal, onProgress = () => {} } = {}) {
       const events = await sample(series, options.messages);
       series.add(events);
       syscallNs.push(eventOf(events, 'floors').syscallNs);
+      if (onSample) {
+        reduce(series);
+        onSample(fileOf(rounds + 1), series.mechanism);
+      }
     }
     longestMs = Math.max(longestMs, performance.now() - roundBegan);
   }
 
   const stolen = stolenWarning(stolenShare());
   if (stolen) environment.warnings.push(stolen);
-  return {
-    schema: SCHEMA,
-    id: randomUUID(),
-    startedAt: startedAt.toISOString(),
-    tool: { version },
-    environment,
-    parameters: {
-      messages: options.messages,
-      sizeBytes: options.sizeBytes,
-      batch: options.batch,
-      samples: rounds,
-      mode: 'process',
-      effort: options.effort,
-      realtime: options.realtime,
-      seconds: Number((elapsed() / 1000).toFixed(1)),
-    },
-    floors: {
-      syscallNs: median(syscallNs),
-      cacheLineRoundTripNs: medianOrNull(all.flatMap((series) => series.floorNs)),
-    },
-    results: all.map((series) => resultOf(series, crossings.get(series.mechanism), options)),
-  };
+  for (const series of all) reduce(series);
+  return fileOf(rounds);
 }
 
-/** @typedef {Awaited<ReturnType<typeof runBench>>} Run a run file */
+/**
+ * A run file.
+ * @typedef {object} Run
+ * @property {string} schema
+ * @property {string} id
+ * @property {string} startedAt
+ * @property {{version: string}} tool
+ * @property {Awaited<ReturnType<typeof describeEnvironment>>} environment
+ * @property {{messages: number, sizeBytes: number, batch: number, samples: number, mode: string,
+ *   effort: BenchOptions['effort'], realtime: boolean, seconds: number}} parameters
+ * @property {{syscallNs: number, cacheLineRoundTripNs: number | null}} floors
+ * @property {ReturnType<typeof resultOf>[]} results
+ */
+
 /** @typedef {Run['results'][number]} Result one mechanism of a run file */
 
 module.exports = { runBench, listMechanisms, EFFORTS };

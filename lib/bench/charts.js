@@ -1,0 +1,114 @@
+'use strict';
+// One plain sentence under each chart, written from that run's own figures.
+const { crossingCount, duration, significant } = require('./numbers.js');
+const { compareMedians } = require('./statistics.js');
+const { fastestFirst } = require('./table.js');
+
+/** @typedef {import('./runner.js').Run} Run */
+/** @typedef {import('./runner.js').Result} Result */
+
+/** @param {Result} result */
+const rateOf = ({ throughput }) => throughput.messagesPerSecond.median;
+
+/** @param {Result} result */
+const p50 = ({ roundTrip }) => Number(roundTrip.ns.p50);
+
+/** "a", "a and b", "a, b and c". @param {string[]} words */
+const list = (words) => [words.slice(0, -1).join(', '), ...words.slice(-1)].filter(Boolean).join(' and ');
+
+/** @param {Result[]} results */
+const namesOf = (results) => list(results.map(({ mechanism }) => mechanism));
+
+/** From the lowest to the highest, or one value when both look the same. @param {number[]} values @param {(value: number) => string} show */
+function span(values, show) {
+  const [low, high] = [show(Math.min(...values)), show(Math.max(...values))];
+  return low === high ? low : `${low} to ${high}`;
+}
+
+/** @param {Run} run */
+function explainThroughput(run) {
+  const [first, ...others] = [...run.results].sort((a, b) => rateOf(b) - rateOf(a));
+  const lead = `${first.mechanism} carries ${significant(rateOf(first))} messages a second`;
+  const last = others.at(-1);
+  if (!last) return `${lead}, the median of ${first.throughput.messagesPerSecond.samples.length} samples.`;
+  const samples = (/** @type {Result} */ result) => result.throughput.messagesPerSecond.samples;
+  if (compareMedians(samples(first), samples(last)) === 'undetected') {
+    return `${lead}; with these samples no difference from ${last.mechanism}, the lowest, can be detected.`;
+  }
+  const tied = others.filter((other) => compareMedians(samples(first), samples(other)) === 'undetected');
+  const tie = tied.length > 0 ? `, with no detectable difference from ${namesOf(tied)}` : '';
+  return `${lead}${tie}: ${significant(rateOf(first) / rateOf(last))} times as many as ${last.mechanism}.`;
+}
+
+/** The farthest percentile that the run has for every mechanism. @param {Run} run */
+function farthestPercentile({ results }) {
+  const names = /** @type {const} */ (['p99.99', 'p99.9', 'p99', 'p90']);
+  return names.find((name) => results.every(({ roundTrip }) => roundTrip.ns[name] !== null)) ?? null;
+}
+
+/** @type {Record<string, string>} */
+const ONE_IN = { p90: 'one round trip in 10', p99: 'one in 100', 'p99.9': 'one in 1,000', 'p99.99': 'one in 10,000' };
+
+/** @param {Run} run */
+function explainPercentiles(run) {
+  const name = farthestPercentile(run);
+  if (!name) return 'There are too few round trips to say anything of the slow ones.';
+  const far = (/** @type {Result} */ result) => Number(result.roundTrip.ns[name]);
+  const byTail = [...run.results].sort((a, b) => far(a) / p50(a) - far(b) / p50(b));
+  const say = (/** @type {Result} */ result) =>
+    `over ${result.mechanism} ${ONE_IN[name]} takes more than ${duration(far(result))}, ${significant(far(result) / p50(result))} times its median`;
+  const [calm, wild] = [byTail[0], byTail[byTail.length - 1]];
+  const text = calm === wild ? say(wild) : `${say(wild)}, and ${say(calm)}`;
+  return `${text[0].toUpperCase()}${text.slice(1)}.`;
+}
+
+/** @param {Run} run */
+function explainDistribution(run) {
+  const sorted = fastestFirst(run);
+  const [fast, slow] = [sorted[0], sorted[sorted.length - 1]];
+  const range = (/** @type {Result} */ { roundTrip: { ns } }) =>
+    `${duration(Number(ns.min))} to ${duration(Number(ns.p90))}`;
+  const lead = `Nine of ten round trips over ${fast.mechanism} take ${range(fast)}`;
+  if (fast === slow) return `${lead}.`;
+  const apart = Number(slow.roundTrip.ns.min) > Number(fast.roundTrip.ns.p90);
+  const relation = apart ? `the fastest of ${slow.mechanism} is slower than all of those` : 'the two ranges overlap';
+  return `${lead}, and over ${slow.mechanism} ${range(slow)}: ${relation}.`;
+}
+
+/** @param {Run} run */
+function explainCrossings(run) {
+  const counted = run.results.filter(({ crossings }) => crossings.perRoundTrip !== null);
+  if (counted.length === 0) return 'System calls could not be counted here, so latency stands alone.';
+  const silent = counted.filter(({ crossings }) => crossings.perRoundTrip === 0);
+  const crossing = counted.filter(({ crossings }) => crossings.perRoundTrip !== 0);
+  const times = (/** @type {Result[]} */ results) => span(results.map(p50), duration);
+  const calls = span(
+    crossing.map(({ crossings }) => Number(crossings.perRoundTrip)),
+    crossingCount,
+  );
+  const [none, some] = [
+    `no system call: ${namesOf(silent)}, ${times.length && silent.length > 0 ? times(silent) : ''} a round trip`,
+    `${calls} system calls: ${namesOf(crossing)}, ${crossing.length > 0 ? times(crossing) : ''}`,
+  ];
+  if (silent.length === 0) return `With ${some} a round trip.`;
+  if (crossing.length === 0) return `With ${none}.`;
+  const gap = Math.min(...crossing.map(p50)) / Math.max(...silent.map(p50));
+  const relation =
+    gap > 1
+      ? `the slowest that makes none is ${significant(gap)} times faster than the fastest that makes some`
+      : 'here the two groups overlap';
+  return `With ${none}; with ${some}: ${relation}.`;
+}
+
+/**
+ * One sentence for each chart.
+ * @param {Run} run
+ */
+const explainCharts = (run) => ({
+  throughput: explainThroughput(run),
+  percentiles: explainPercentiles(run),
+  distribution: explainDistribution(run),
+  crossings: explainCrossings(run),
+});
+
+module.exports = { explainCharts };
