@@ -20,10 +20,12 @@ const KERNEL = { top: 68, bottom: 132 };
 
 export class TraceTimeline extends HTMLElement {
   /** @type {Play | null} */ #play = null;
-  /** @type {number[]} */ #shown = [];
   /** @type {Bar[]} */ #bars = [];
   /** @type {{process: number, from: number, to: number}[]} */ #own = []; // while it runs its own code
+  /** @type {number[]} */ #begins = []; // of the bars, ascending
+  /** @type {{at: number, name: string}[]} */ #parts = [];
   #longest = 0;
+  #font = '';
   #position = 0;
   #width = 0;
   #hideFuture = false;
@@ -41,7 +43,6 @@ export class TraceTimeline extends HTMLElement {
   /** @param {Play} play @param {number[]} shown when each moment is shown, milliseconds */
   load(play, shown) {
     this.#play = play;
-    this.#shown = shown;
     const { trace, entered, left } = play;
     this.#bars = trace.events.map(({ pid }, event) => {
       const from = shown[entered[event]];
@@ -49,7 +50,12 @@ export class TraceTimeline extends HTMLElement {
       return { event, from, to, process: trace.processes.findIndex((process) => process.pid === pid) };
     });
     this.#own = this.#ownCode(trace);
+    this.#begins = this.#bars.map(({ from }) => from);
     this.#longest = Math.max(0, ...this.#bars.map(({ from, to }) => to - from));
+    this.#parts = play.moments.flatMap(({ segment }, i) => {
+      if (i > 0 && play.moments[i - 1].segment === segment) return [];
+      return [{ at: i === 0 ? 0 : shown[i] - 20, name: play.segments[segment].name }];
+    });
     this.#canvas.setAttribute(
       'aria-label',
       `The lanes of writer, kernel and reader over ${trace.events.length} events; the log tells the same in words.`,
@@ -77,6 +83,7 @@ export class TraceTimeline extends HTMLElement {
 
   #recolour() {
     const style = getComputedStyle(this);
+    this.#font = `12px ${style.fontFamily}`;
     const names = ['--ink', '--soft', '--line', '--edge', '--raised', '--sunken', '--paper', '--accent', '--focus'];
     // Canvas does not know light-dark(): let the browser work each colour out.
     const probe = h('span', { hidden: true });
@@ -109,28 +116,22 @@ export class TraceTimeline extends HTMLElement {
     if (!ink || !play || this.#width === 0) return;
     const colours = this.#colours;
     ink.clearRect(0, 0, this.#width, HEIGHT);
-    ink.font = `12px ${getComputedStyle(this).fontFamily}`;
+    ink.font = this.#font;
     ink.textBaseline = 'middle';
     ink.fillStyle = colours['--sunken'];
     ink.fillRect(0, KERNEL.top, this.#width, KERNEL.bottom - KERNEL.top);
-    this.#drawParts(ink, play);
+    this.#drawParts(ink);
 
+    const reach = this.#width / PER_MS;
     ink.fillStyle = colours['--ink'];
     for (const { process, from, to } of this.#own) {
       const [left, right] = [Math.max(this.#x(from), -5), Math.min(this.#x(to), this.#width + 5)];
       if (right > left) ink.fillRect(left, LANES[process].own - 1, right - left, 2);
     }
-    const half = this.#width / PER_MS;
-    const first = countShown(
-      this.#bars.map(({ from }) => from),
-      this.#position - half * PRESENT - this.#longest,
-    );
-    for (let b = Math.max(0, first - 1); b < this.#bars.length; b++) {
-      const bar = this.#bars[b];
-      if (this.#x(bar.from) > this.#width) break;
-      this.#drawBar(ink, play, bar);
-    }
-    for (const bar of this.#bars.slice(Math.max(0, first - 1))) this.#drawWake(ink, play, bar);
+    const [from, to] = [this.#position - reach - this.#longest, this.#position + reach];
+    const inSight = this.#bars.slice(countShown(this.#begins, from), countShown(this.#begins, to));
+    for (const bar of inSight) this.#drawBar(ink, play, bar);
+    for (const bar of inSight) this.#drawWake(ink, play, bar);
     const now = this.#x(this.#position);
     // The future is pale, or not there at all while the reader of the page is guessing.
     ink.globalAlpha = this.#hideFuture ? 1 : 0.6;
@@ -142,15 +143,14 @@ export class TraceTimeline extends HTMLElement {
     this.#drawNames(ink, play);
   }
 
-  /** Where set-up, each message and tear-down begin. @param {CanvasRenderingContext2D} ink @param {Play} play */
-  #drawParts(ink, { moments, segments }) {
+  /** Where set-up, each message and tear-down begin. @param {CanvasRenderingContext2D} ink */
+  #drawParts(ink) {
     ink.fillStyle = this.#colours['--soft'];
-    for (const [i, { segment }] of moments.entries()) {
-      if (i > 0 && moments[i - 1].segment === segment) continue;
-      const x = this.#x(i === 0 ? 0 : this.#shown[i] - 20);
+    for (const { at, name } of this.#parts) {
+      const x = this.#x(at);
       if (x < -120 || x > this.#width) continue;
       ink.fillRect(x, 0, 1, HEIGHT);
-      ink.fillText(segments[segment].name, x + 5, 9);
+      ink.fillText(name, x + 5, 9);
     }
   }
 
