@@ -1,6 +1,7 @@
+/// <reference lib="dom" />
 'use strict';
 // The theatre in a real browser: played by keyboard, compared with the recording, stepped back, shared, looked at by axe.
-const { browserUnavailable, expectAccessible, launchBrowser, openPage, startLab } = require('./browser.js');
+const { describeInBrowser, expectAccessible, launchBrowser, openPage, startLab } = require('./browser.js');
 
 const MECHANISMS = ['ring', 'shm-spin', 'shm-sem', 'pipe', 'uds', 'tcp'];
 const STILL = /** @type {const} */ ({ reducedMotion: 'reduce' });
@@ -8,320 +9,322 @@ const STILL = /** @type {const} */ ({ reducedMotion: 'reduce' });
 /** @type {any} */ let lab;
 /** @type {any} */ let browser;
 
-const why = browserUnavailable();
-const inBrowser = why ? test.skip : test;
-if (why) process.stderr.write(`The theatre is not tested in a browser here: ${why}\n`);
+describeInBrowser('the theatre', () => {
+  beforeAll(async () => {
+    lab = await startLab();
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await lab?.close();
+  });
 
-beforeAll(async () => {
-  if (why) return;
-  lab = await startLab();
-  browser = await launchBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await lab?.close();
-});
+  /** @param {string} hash @param {any} [options] */
+  async function openTheatre(hash, options) {
+    const { page, problems, strangers, close } = await openPage(browser, lab, `/${hash ? `#${hash}` : ''}`, options);
+    await page.locator('trace-play .caption').first().waitFor();
+    await page.waitForFunction(() => !document.querySelector('#plays[aria-busy]'));
+    return Object.assign(page, { troubles: () => [...problems, ...strangers], close });
+  }
 
-/** @param {string} hash @param {any} [options] */
-async function openTheatre(hash, options) {
-  const page = await openPage(browser, lab, `/${hash ? `#${hash}` : ''}`, options);
-  await page.locator('trace-play .caption').first().waitFor();
-  await page.waitForFunction(() => !document.querySelector('#plays[aria-busy]'));
-  return page;
-}
+  /** @param {any} page @param {string} mechanism @returns {Promise<any>} the recording that the page was given */
+  const recordingOf = (page, mechanism) =>
+    page.evaluate(async (/** @type {string} */ name) => (await fetch(`/api/traces/${name}`)).json(), mechanism);
 
-/** @param {any} page @param {string} mechanism @returns {Promise<any>} the recording that the page was given */
-const recordingOf = (page, mechanism) =>
-  page.evaluate(async (/** @type {string} */ name) => (await fetch(`/api/traces/${name}`)).json(), mechanism);
+  /** What the log shows, line by line. @param {any} page */
+  const logOf = (page) =>
+    page
+      .locator('.log .row:not([hidden]) .text')
+      .evaluateAll((/** @type {Element[]} */ rows) => rows.map((row) => row.textContent));
 
-/** What the log shows, line by line. @param {any} page */
-const logOf = (page) =>
-  page
-    .locator('.log .row:not([hidden]) .text')
-    .evaluateAll((/** @type {Element[]} */ rows) => rows.map((row) => row.textContent));
+  /** An event as strace would write it: the test's own words, not the page's. @param {any} event */
+  const written = (event) =>
+    event.kind === 'step' ? `· ${event.name}` : `${event.name}(${event.args.join(', ')}) = ${event.result}`;
 
-/** An event as strace would write it: the test's own words, not the page's. @param {any} event */
-const written = (event) =>
-  event.kind === 'step' ? `· ${event.name}` : `${event.name}(${event.args.join(', ')}) = ${event.result}`;
-
-/** Everything that the theatre shows of a moment. @param {any} page */
-const shownBy = (page) =>
-  page.evaluate(() =>
-    ['trace-stage', 'trace-log', 'trace-source', 'trace-bill', '.caption', '#where']
-      .flatMap((selector) => [...document.querySelectorAll(selector)])
-      .map((part) => part.innerHTML)
-      .join('\n'),
-  );
-
-/** A figure of the table of counters. @param {any} page @param {string} name @param {number} [column] */
-const counter = async (page, name, column = 0) => {
-  const row = page.locator('trace-bill .counters tr', { has: page.locator(`th:text-is("${name}")`) });
-  return Number((await row.locator('td').nth(column).textContent()).replaceAll(',', ''));
-};
-
-describe.each(MECHANISMS)('%s', (mechanism) => {
-  inBrowser('played to its end by keyboard alone, the log is the recording', async () => {
-    const page = await openTheatre('', STILL);
-    await page.keyboard.press('m');
-    const to = MECHANISMS.indexOf(mechanism) - MECHANISMS.indexOf('pipe');
-    for (let i = 0; i < Math.abs(to); i++) {
-      await page.keyboard.press(to > 0 ? 'ArrowDown' : 'ArrowUp');
-    }
-    await page.waitForFunction(
-      (/** @type {string} */ name) => document.querySelector('trace-play')?.getAttribute('data-mechanism') === name,
-      mechanism,
+  /** Everything that the theatre shows of a moment. @param {any} page */
+  const shownBy = (page) =>
+    page.evaluate(() =>
+      ['trace-stage', 'trace-log', 'trace-source', 'trace-bill', '.caption', '#where']
+        .flatMap((selector) => [...document.querySelectorAll(selector)])
+        .map((part) => part.innerHTML)
+        .join('\n'),
     );
-    const trace = await recordingOf(page, mechanism);
-    await page.keyboard.press('Tab'); // out of the choice, where the arrow keys and Space have another meaning
-    for (let i = 0; i < 4; i++) await page.keyboard.press('+');
-    await page.keyboard.press('k');
-    await page.waitForFunction(() => {
-      const [at, all] = (document.querySelector('#where')?.textContent ?? '').split(/ \/ | ·/);
-      return at === all && document.querySelector('#toggle')?.textContent === 'Play';
+
+  /** A figure of the table of counters. @param {any} page @param {string} name @param {number} [column] */
+  const counter = async (page, name, column = 0) => {
+    const row = page.locator('trace-bill .counters tr', { has: page.locator(`th:text-is("${name}")`) });
+    return Number((await row.locator('td').nth(column).textContent()).replaceAll(',', ''));
+  };
+
+  describe.each(MECHANISMS)('%s', (mechanism) => {
+    test('played to its end by keyboard alone, the log is the recording', async () => {
+      const page = await openTheatre('', STILL);
+      await page.keyboard.press('m');
+      const to = MECHANISMS.indexOf(mechanism) - MECHANISMS.indexOf('pipe');
+      for (let i = 0; i < Math.abs(to); i++) {
+        await page.keyboard.press(to > 0 ? 'ArrowDown' : 'ArrowUp');
+      }
+      await page.waitForFunction(
+        (/** @type {string} */ name) => document.querySelector('trace-play')?.getAttribute('data-mechanism') === name,
+        mechanism,
+      );
+      const trace = await recordingOf(page, mechanism);
+      await page.keyboard.press('Tab'); // out of the choice, where the arrow keys and Space have another meaning
+      for (let i = 0; i < 4; i++) await page.keyboard.press('+');
+      await page.keyboard.press('k');
+      await page.waitForFunction(() => {
+        const [at, all] = (document.querySelector('#where')?.textContent ?? '').split(/ \/ | ·/);
+        return at === all && document.querySelector('#toggle')?.textContent === 'Play';
+      });
+      expect(await logOf(page)).toEqual(trace.events.map(written));
+      const calls = trace.events.filter((/** @type {any} */ { kind }) => kind === 'syscall');
+      expect(await counter(page, 'crossings')).toBe(calls.length);
+      const inMessages = calls.filter((/** @type {any} */ { phase }) => phase === 'message');
+      expect(await counter(page, 'crossings', 1)).toBe(inMessages.length);
+      const walls = await page.locator('.wall').allTextContents();
+      expect(walls.map(Number)).toEqual(
+        trace.processes.map(
+          (/** @type {any} */ { pid }) => calls.filter((/** @type {any} */ call) => call.pid === pid).length,
+        ),
+      );
+      expect(page.troubles()).toEqual([]);
+      await page.close();
     });
-    expect(await logOf(page)).toEqual(trace.events.map(written));
-    const calls = trace.events.filter((/** @type {any} */ { kind }) => kind === 'syscall');
-    expect(await counter(page, 'crossings')).toBe(calls.length);
-    const inMessages = calls.filter((/** @type {any} */ { phase }) => phase === 'message');
-    expect(await counter(page, 'crossings', 1)).toBe(inMessages.length);
-    const walls = await page.locator('.wall').allTextContents();
-    expect(walls.map(Number)).toEqual(
-      trace.processes.map(
-        (/** @type {any} */ { pid }) => calls.filter((/** @type {any} */ call) => call.pid === pid).length,
-      ),
-    );
+
+    test('a step back undoes a step forward exactly, at every moment', async () => {
+      const page = await openTheatre(`mechanism=${mechanism}`, STILL);
+      const seen = [await shownBy(page)];
+      const count = Number(await page.locator('#scrub').getAttribute('max'));
+      for (let i = 0; i < count; i++) {
+        await page.keyboard.press('ArrowRight');
+        seen.push(await shownBy(page));
+      }
+      expect(new Set(seen).size).toBe(count + 1); // each step shows something new
+      for (let i = count - 1; i >= 0; i--) {
+        await page.keyboard.press('ArrowLeft');
+        expect((await shownBy(page)) === seen[i] ? i : `moment ${i} looks different on the way back`).toBe(i);
+      }
+      await page.close();
+    });
+
+    test('at each moment the counters are what the recording adds up to', async () => {
+      const page = await openTheatre(`mechanism=${mechanism}`, STILL);
+      const trace = await recordingOf(page, mechanism);
+      const count = Number(await page.locator('#scrub').getAttribute('max'));
+      for (let at = 7; at <= count; at += Math.ceil(count / 12)) {
+        await page.locator('#scrub').fill(String(at));
+        const rows = page.locator('.log .row:not([hidden])');
+        const texts = await logOf(page);
+        const begun = trace.events.slice(0, await rows.count());
+        const over = begun.filter((/** @type {any} */ event, /** @type {number} */ i) => texts[i] === written(event));
+        expect(await counter(page, 'crossings')).toBe(
+          begun.filter((/** @type {any} */ { kind }) => kind === 'syscall').length,
+        );
+        const moved = over
+          .flatMap((/** @type {any} */ { effects }) => effects)
+          .filter((/** @type {any} */ effect) => effect.bytes > 0);
+        const bytes = moved.reduce((/** @type {number} */ sum, /** @type {any} */ effect) => sum + effect.bytes, 0);
+        expect(await counter(page, 'bytes copied')).toBe(bytes);
+        const kernel = moved.filter((/** @type {any} */ effect) => effect.do === 'copy');
+        expect(await counter(page, 'copies by the kernel')).toBe(kernel.length);
+        const sleeps = over.reduce(
+          (/** @type {number} */ sum, /** @type {any} */ event) => sum + (event.sleeps ?? 0),
+          0,
+        );
+        expect(await counter(page, 'sleeps and wake-ups')).toBe(sleeps);
+      }
+      await page.close();
+    });
+  });
+
+  test('the ring: after the handshake the messages make no system call at all', async () => {
+    const page = await openTheatre('mechanism=ring', STILL);
+    await page.keyboard.press('2');
+    const before = await counter(page, 'crossings');
+    await page.keyboard.press('3');
+    expect(await counter(page, 'crossings')).toBe(before);
+    expect(await counter(page, 'copies by the processes')).toBe(20);
+    await page.close();
+  });
+
+  test('nothing starts by itself', async () => {
+    const page = await openTheatre('mechanism=pipe', {});
+    await page.waitForTimeout(500);
+    expect(await page.locator('#where').textContent()).toMatch(/^0 \//);
+    expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
+    await page.close();
+  });
+
+  test('a step glides, and with reduced motion it does not', async () => {
+    const gliding = async (/** @type {any} */ options) => {
+      const page = await openTheatre('mechanism=pipe', options);
+      await page.keyboard.press('ArrowRight');
+      const count = await page.evaluate(() => document.getAnimations().length);
+      await page.close();
+      return count;
+    };
+    expect(await gliding({ reducedMotion: 'no-preference' })).toBeGreaterThan(0);
+    expect(await gliding(STILL)).toBe(0);
+  });
+
+  test('a reload, and another reader of the address, see the same moment', async () => {
+    const page = await openTheatre('mechanism=uds&with=tcp', STILL);
+    for (let i = 0; i < 17; i++) await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('+');
+    const shared = await shownBy(page);
+    const address = page.url();
+    expect(address).toContain('at=17');
+    await page.reload();
+    await page.waitForFunction(() => document.querySelector('#where')?.textContent?.startsWith('17 /'));
+    expect(await shownBy(page)).toBe(shared);
+    expect(await page.locator('#speed').inputValue()).toBe('2');
+    const other = await openTheatre(new URL(address).hash.slice(1), STILL);
+    await other.waitForFunction(() => document.querySelector('#where')?.textContent?.startsWith('17 /'));
+    expect(await shownBy(other)).toBe(shared);
+    await other.close();
+    await page.close();
+  });
+
+  test('an address that makes no sense shows the beginning of the pipe', async () => {
+    const page = await openTheatre('mechanism=<script>&at=-4&speed=99&with=pipe', STILL);
+    expect(await page.locator('trace-play').getAttribute('data-mechanism')).toBe('pipe');
+    expect(await page.locator('#where').textContent()).toMatch(/^0 \//);
     expect(page.troubles()).toEqual([]);
     await page.close();
   });
 
-  inBrowser('a step back undoes a step forward exactly, at every moment', async () => {
-    const page = await openTheatre(`mechanism=${mechanism}`, STILL);
-    const seen = [await shownBy(page)];
-    const count = Number(await page.locator('#scrub').getAttribute('max'));
-    for (let i = 0; i < count; i++) {
-      await page.keyboard.press('ArrowRight');
-      seen.push(await shownBy(page));
-    }
-    expect(new Set(seen).size).toBe(count + 1); // each step shows something new
-    for (let i = count - 1; i >= 0; i--) {
-      await page.keyboard.press('ArrowLeft');
-      expect((await shownBy(page)) === seen[i] ? i : `moment ${i} looks different on the way back`).toBe(i);
-    }
-    await page.close();
-  });
-
-  inBrowser('at each moment the counters are what the recording adds up to', async () => {
-    const page = await openTheatre(`mechanism=${mechanism}`, STILL);
-    const trace = await recordingOf(page, mechanism);
-    const count = Number(await page.locator('#scrub').getAttribute('max'));
-    for (let at = 7; at <= count; at += Math.ceil(count / 12)) {
-      await page.locator('#scrub').fill(String(at));
-      const rows = page.locator('.log .row:not([hidden])');
-      const texts = await logOf(page);
-      const begun = trace.events.slice(0, await rows.count());
-      const over = begun.filter((/** @type {any} */ event, /** @type {number} */ i) => texts[i] === written(event));
-      expect(await counter(page, 'crossings')).toBe(
-        begun.filter((/** @type {any} */ { kind }) => kind === 'syscall').length,
-      );
-      const moved = over
-        .flatMap((/** @type {any} */ { effects }) => effects)
-        .filter((/** @type {any} */ effect) => effect.bytes > 0);
-      const bytes = moved.reduce((/** @type {number} */ sum, /** @type {any} */ effect) => sum + effect.bytes, 0);
-      expect(await counter(page, 'bytes copied')).toBe(bytes);
-      const kernel = moved.filter((/** @type {any} */ effect) => effect.do === 'copy');
-      expect(await counter(page, 'copies by the kernel')).toBe(kernel.length);
-      const sleeps = over.reduce((/** @type {number} */ sum, /** @type {any} */ event) => sum + (event.sleeps ?? 0), 0);
-      expect(await counter(page, 'sleeps and wake-ups')).toBe(sleeps);
-    }
-    await page.close();
-  });
-});
-
-inBrowser('the ring: after the handshake the messages make no system call at all', async () => {
-  const page = await openTheatre('mechanism=ring', STILL);
-  await page.keyboard.press('2');
-  const before = await counter(page, 'crossings');
-  await page.keyboard.press('3');
-  expect(await counter(page, 'crossings')).toBe(before);
-  expect(await counter(page, 'copies by the processes')).toBe(20);
-  await page.close();
-});
-
-inBrowser('nothing starts by itself', async () => {
-  const page = await openTheatre('mechanism=pipe', {});
-  await page.waitForTimeout(500);
-  expect(await page.locator('#where').textContent()).toMatch(/^0 \//);
-  expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
-  await page.close();
-});
-
-inBrowser('a step glides, and with reduced motion it does not', async () => {
-  const gliding = async (/** @type {any} */ options) => {
-    const page = await openTheatre('mechanism=pipe', options);
-    await page.keyboard.press('ArrowRight');
-    const count = await page.evaluate(() => document.getAnimations().length);
-    await page.close();
-    return count;
-  };
-  expect(await gliding({ reducedMotion: 'no-preference' })).toBeGreaterThan(0);
-  expect(await gliding(STILL)).toBe(0);
-});
-
-inBrowser('a reload, and another reader of the address, see the same moment', async () => {
-  const page = await openTheatre('mechanism=uds&with=tcp', STILL);
-  for (let i = 0; i < 17; i++) await page.keyboard.press('ArrowRight');
-  await page.keyboard.press('+');
-  const shared = await shownBy(page);
-  const address = page.url();
-  expect(address).toContain('at=17');
-  await page.reload();
-  await page.waitForFunction(() => document.querySelector('#where')?.textContent?.startsWith('17 /'));
-  expect(await shownBy(page)).toBe(shared);
-  expect(await page.locator('#speed').inputValue()).toBe('2');
-  const other = await openTheatre(new URL(address).hash.slice(1), STILL);
-  await other.waitForFunction(() => document.querySelector('#where')?.textContent?.startsWith('17 /'));
-  expect(await shownBy(other)).toBe(shared);
-  await other.close();
-  await page.close();
-});
-
-inBrowser('an address that makes no sense shows the beginning of the pipe', async () => {
-  const page = await openTheatre('mechanism=<script>&at=-4&speed=99&with=pipe', STILL);
-  expect(await page.locator('trace-play').getAttribute('data-mechanism')).toBe('pipe');
-  expect(await page.locator('#where').textContent()).toMatch(/^0 \//);
-  expect(page.troubles()).toEqual([]);
-  await page.close();
-});
-
-inBrowser('two mechanisms side by side begin each message together', async () => {
-  const page = await openTheatre('mechanism=pipe&with=ring', STILL);
-  const traces = [await recordingOf(page, 'pipe'), await recordingOf(page, 'ring')];
-  await page.keyboard.press('2');
-  for (let message = 1; message <= 10; message++) {
-    await page.keyboard.press('n');
-    for (const [i, trace] of traces.entries()) {
-      const shown = await page.locator('trace-log').nth(i).locator('.row:not([hidden])').count();
-      const begun = trace.events.slice(0, shown).map((/** @type {any} */ event) => event.message ?? 0);
-      const rest = trace.events
-        .slice(shown)
-        .map((/** @type {any} */ event) => event.message ?? Number.POSITIVE_INFINITY);
-      expect(Math.max(...begun)).toBe(message);
-      if (message < 10) expect(Math.max(0, ...rest.filter(Number.isFinite))).toBeGreaterThan(message);
-    }
-  }
-  await page.close();
-});
-
-inBrowser('a line of the log, of the source, and a bar of the lanes each lead to their event', async () => {
-  const page = await openTheatre('mechanism=pipe', STILL);
-  await page.keyboard.press('End');
-  const trace = await recordingOf(page, 'pipe');
-  const write = trace.events.findIndex((/** @type {any} */ event) => event.name === 'write');
-  await page.locator(`.row[data-event="${write}"]`).click();
-  expect(await page.locator('.row[aria-selected]').getAttribute('data-event')).toBe(String(write));
-  const lit = page.locator('.line[data-lit="now"]');
-  expect(await lit.locator('code').textContent()).toContain('write(');
-  await page.keyboard.press('Home');
-  const { line } = trace.events[write].source;
-  await page.locator(`button[data-line="${line}"]`).click();
-  expect(await page.locator('.row[aria-selected]').getAttribute('data-event')).toBe(String(write));
-  const box = await page.locator('trace-timeline canvas').boundingBox();
-  await page.mouse.click(box.x + box.width / 2 + 10, box.y + 76);
-  expect(await page.locator('.row[aria-selected]').getAttribute('data-event')).toBe(String(write));
-  await page.keyboard.press('l');
-  await page.keyboard.press('ArrowUp');
-  expect(await page.locator('.row[aria-selected]').getAttribute('data-event')).toBe(String(write - 1));
-  await page.close();
-});
-
-inBrowser('“what comes next?” waits for an answer, and tells whether it was so', async () => {
-  const page = await openTheatre('mechanism=pipe&guess=1', STILL);
-  const trace = await recordingOf(page, 'pipe');
-  const role = trace.processes.find((/** @type {any} */ { pid }) => pid === trace.events[0].pid).role;
-  await page.keyboard.press('ArrowRight');
-  expect(await page.locator('#where').textContent()).toMatch(/^0 \//);
-  await expectAccessible(page);
-  await page.locator('#question button', { hasText: `${role}: ${trace.events[0].name}` }).click();
-  expect(await page.locator('#where').textContent()).toMatch(/^1 \//);
-  expect(await page.locator('trace-play .notice').textContent()).toMatch(/^Yes\./);
-  await page.close();
-});
-
-inBrowser('a step is told to those who listen', async () => {
-  const page = await openTheatre('mechanism=pipe', STILL);
-  await page.keyboard.press('ArrowRight');
-  const said = await page.locator('#spoken').textContent();
-  expect(said).toBe(await page.locator('.caption').textContent());
-  expect(said.length).toBeGreaterThan(20);
-  await page.close();
-});
-
-inBrowser('recording again shows what was just recorded', async () => {
-  const page = await openTheatre('mechanism=pipe', STILL);
-  const before = await recordingOf(page, 'pipe');
-  await page.getByRole('button', { name: 'Record it again here' }).click();
-  await page.locator('trace-play .notice', { hasText: /^Recorded/ }).waitFor();
-  const after = await recordingOf(page, 'pipe');
-  expect(after.origin).toBe('recorded');
-  expect(after.recordedAt).not.toBe(before.recordedAt);
-  await page.keyboard.press('End');
-  expect(await logOf(page)).toEqual(after.events.map(written));
-  await page.close();
-});
-
-describe.each(['light', 'dark'])('%s', (colorScheme) => {
-  inBrowser('axe finds nothing: at the start, asleep, at the end, side by side, with help', async () => {
-    const page = await openTheatre('mechanism=pipe', { colorScheme, ...STILL });
-    await expectAccessible(page);
+  test('two mechanisms side by side begin each message together', async () => {
+    const page = await openTheatre('mechanism=pipe&with=ring', STILL);
+    const traces = [await recordingOf(page, 'pipe'), await recordingOf(page, 'ring')];
     await page.keyboard.press('2');
-    for (let i = 0; i < 40 && (await page.locator('[data-state="sleeps"]').count()) === 0; i++) {
-      await page.keyboard.press('ArrowRight');
+    for (let message = 1; message <= 10; message++) {
+      await page.keyboard.press('n');
+      for (const [i, trace] of traces.entries()) {
+        const shown = await page.locator('trace-log').nth(i).locator('.row:not([hidden])').count();
+        const begun = trace.events.slice(0, shown).map((/** @type {any} */ event) => event.message ?? 0);
+        const rest = trace.events
+          .slice(shown)
+          .map((/** @type {any} */ event) => event.message ?? Number.POSITIVE_INFINITY);
+        expect(Math.max(...begun)).toBe(message);
+        if (message < 10) expect(Math.max(0, ...rest.filter(Number.isFinite))).toBeGreaterThan(message);
+      }
     }
-    expect(await page.locator('.process[data-state="sleeps"]').count()).toBeGreaterThan(0);
-    await expectAccessible(page);
-    await page.keyboard.press('End');
-    await expectAccessible(page);
-    await page.keyboard.press('?');
-    expect(await page.locator('dialog[open]').count()).toBe(1);
-    await expectAccessible(page);
-    await page.keyboard.press('Escape');
     await page.close();
-    for (const mechanism of MECHANISMS) {
-      const beside = mechanism === 'ring' ? 'shm-sem' : 'ring';
-      const both = await openTheatre(`mechanism=${mechanism}&with=${beside}&at=60`, { colorScheme, ...STILL });
-      await expectAccessible(both);
-      expect(both.troubles()).toEqual([]);
-      await both.close();
-    }
   });
-});
 
-inBrowser('no page is wider than a phone', async () => {
-  const page = await openTheatre('mechanism=shm-sem&with=tcp&at=40', { viewport: { width: 390, height: 844 } });
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
-  await page.close();
-});
+  test('a line of the log, of the source, and a bar of the lanes each lead to their event', async () => {
+    const page = await openTheatre('mechanism=pipe', STILL);
+    await page.keyboard.press('End');
+    const trace = await recordingOf(page, 'pipe');
+    const write = trace.events.findIndex((/** @type {any} */ event) => event.name === 'write');
+    await page.locator(`.row[data-event="${write}"]`).click();
+    expect(await page.locator('.row[aria-selected]').getAttribute('data-event')).toBe(String(write));
+    const lit = page.locator('.line[data-lit="now"]');
+    expect(await lit.locator('code').textContent()).toContain('write(');
+    await page.keyboard.press('Home');
+    const { line } = trace.events[write].source;
+    await page.locator(`button[data-line="${line}"]`).click();
+    expect(await page.locator('.row[aria-selected]').getAttribute('data-event')).toBe(String(write));
+    const box = /** @type {{x: number, y: number, width: number}} */ (
+      await page.locator('trace-timeline canvas').boundingBox()
+    );
+    await page.mouse.click(box.x + box.width / 2 + 10, box.y + 76);
+    expect(await page.locator('.row[aria-selected]').getAttribute('data-event')).toBe(String(write));
+    await page.keyboard.press('l');
+    await page.keyboard.press('ArrowUp');
+    expect(await page.locator('.row[aria-selected]').getAttribute('data-event')).toBe(String(write - 1));
+    await page.close();
+  });
 
-inBrowser('when the server has gone, the page says so', async () => {
-  const page = await openTheatre('mechanism=pipe', STILL);
-  await page.route('**/api/**', (/** @type {any} */ route) => route.abort());
-  await page.keyboard.press('m');
-  await page.keyboard.press('ArrowDown');
-  await page.locator('#trouble', { hasText: 'does not answer' }).waitFor();
-  await page.close();
-});
+  test('“what comes next?” waits for an answer, and tells whether it was so', async () => {
+    const page = await openTheatre('mechanism=pipe&guess=1', STILL);
+    const trace = await recordingOf(page, 'pipe');
+    const role = trace.processes.find((/** @type {any} */ { pid }) => pid === trace.events[0].pid).role;
+    await page.keyboard.press('ArrowRight');
+    expect(await page.locator('#where').textContent()).toMatch(/^0 \//);
+    await expectAccessible(page);
+    await page.locator('#question button', { hasText: `${role}: ${trace.events[0].name}` }).click();
+    expect(await page.locator('#where').textContent()).toMatch(/^1 \//);
+    expect(await page.locator('trace-play .notice').textContent()).toMatch(/^Yes\./);
+    await page.close();
+  });
 
-inBrowser.each(['/', '/bench.html'])('the own scripts of %s stay under 120 kB', async (path) => {
-  const page = await openPage(browser, lab, path, STILL);
-  const scripts = await page.evaluate(() =>
-    performance
-      .getEntriesByType('resource')
-      .filter(({ name }) => name.endsWith('.js') && !name.includes('/vendor/'))
-      .map((entry) => /** @type {PerformanceResourceTiming} */ (entry).decodedBodySize),
-  );
-  expect(scripts.length).toBeGreaterThan(5);
-  expect(scripts.reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0)).toBeLessThan(
-    120_000,
-  );
-  await page.close();
+  test('a step is told to those who listen', async () => {
+    const page = await openTheatre('mechanism=pipe', STILL);
+    await page.keyboard.press('ArrowRight');
+    const said = String(await page.locator('#spoken').textContent());
+    expect(said).toBe(await page.locator('.caption').textContent());
+    expect(said.length).toBeGreaterThan(20);
+    await page.close();
+  });
+
+  test('recording again shows what was just recorded', async () => {
+    const page = await openTheatre('mechanism=pipe', STILL);
+    const before = await recordingOf(page, 'pipe');
+    await page.getByRole('button', { name: 'Record it again here' }).click();
+    await page.locator('trace-play .notice', { hasText: /^Recorded/ }).waitFor();
+    const after = await recordingOf(page, 'pipe');
+    expect(after.origin).toBe('recorded');
+    expect(after.recordedAt).not.toBe(before.recordedAt);
+    await page.keyboard.press('End');
+    expect(await logOf(page)).toEqual(after.events.map(written));
+    await page.close();
+  });
+
+  describe.each(['light', 'dark'])('%s', (colorScheme) => {
+    test('axe finds nothing: at the start, asleep, at the end, side by side, with help', async () => {
+      const page = await openTheatre('mechanism=pipe', { colorScheme, ...STILL });
+      await expectAccessible(page);
+      await page.keyboard.press('2');
+      for (let i = 0; i < 40 && (await page.locator('[data-state="sleeps"]').count()) === 0; i++) {
+        await page.keyboard.press('ArrowRight');
+      }
+      expect(await page.locator('.process[data-state="sleeps"]').count()).toBeGreaterThan(0);
+      await expectAccessible(page);
+      await page.keyboard.press('End');
+      await expectAccessible(page);
+      await page.keyboard.press('?');
+      expect(await page.locator('dialog[open]').count()).toBe(1);
+      await expectAccessible(page);
+      await page.keyboard.press('Escape');
+      await page.close();
+      for (const mechanism of MECHANISMS) {
+        const beside = mechanism === 'ring' ? 'shm-sem' : 'ring';
+        const both = await openTheatre(`mechanism=${mechanism}&with=${beside}&at=60`, { colorScheme, ...STILL });
+        await expectAccessible(both);
+        expect(both.troubles()).toEqual([]);
+        await both.close();
+      }
+    });
+  });
+
+  test('no page is wider than a phone', async () => {
+    const page = await openTheatre('mechanism=shm-sem&with=tcp&at=40', { viewport: { width: 390, height: 844 } });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    await page.close();
+  });
+
+  test('when the server has gone, the page says so', async () => {
+    const page = await openTheatre('mechanism=pipe', STILL);
+    await page.route('**/api/**', (/** @type {any} */ route) => route.abort());
+    await page.keyboard.press('m');
+    await page.keyboard.press('ArrowDown');
+    await page.locator('#trouble', { hasText: 'does not answer' }).waitFor();
+    await page.close();
+  });
+
+  test.each(['/', '/bench.html'])('the own scripts of %s stay under 120 kB', async (path) => {
+    const { page, close } = await openPage(browser, lab, path, STILL);
+    const scripts = await page.evaluate(() =>
+      performance
+        .getEntriesByType('resource')
+        .filter(({ name }) => name.endsWith('.js') && !name.includes('/vendor/'))
+        .map((entry) => /** @type {PerformanceResourceTiming} */ (entry).decodedBodySize),
+    );
+    expect(scripts.length).toBeGreaterThan(5);
+    expect(scripts.reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0)).toBeLessThan(
+      120_000,
+    );
+    await close();
+  });
 });
