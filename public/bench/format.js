@@ -1,0 +1,73 @@
+// Numbers for people, as in the terminal's table: three significant digits, thousands set apart, no exponent.
+
+/**
+ * 14391.1 -> "14,400"; null -> "–".
+ * @param {number | null | undefined} value
+ * @param {number} [digits] significant digits
+ */
+export function significant(value, digits = 3) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return '–';
+  return value.toLocaleString('en-US', {
+    maximumSignificantDigits: digits,
+    minimumSignificantDigits: value ? digits : 1,
+  });
+}
+
+/** 4 -> "4", 3.984 -> "3.98". @param {number | null | undefined} value */
+export function crossingCount(value) {
+  if (value === null || value === undefined) return '–';
+  return value.toLocaleString('en-US', { maximumFractionDigits: 2 });
+}
+
+/** @param {number} value @param {[number, string][]} units from small to large */
+function scaled(value, units, digits = 3) {
+  const [size, unit] = units.findLast(([least]) => value >= least) ?? units[0];
+  return `${significant(value / size, digits)}${unit}`;
+}
+
+/** @type {[number, string][]} */
+const TIMES = [
+  [1, ' ns'],
+  [1e3, ' µs'],
+  [1e6, ' ms'],
+  [1e9, ' s'],
+];
+/** @type {[number, string][]} */
+const RATES = [
+  [1, ' /s'],
+  [1e3, ' k/s'],
+  [1e6, ' M/s'],
+  [1e9, ' G/s'],
+];
+
+/** 475 -> "475 ns", 67985 -> "68.0 µs". @param {number | null | undefined} ns */
+export const duration = (ns) => (ns === null || ns === undefined ? '–' : scaled(ns, TIMES));
+
+/** 44032492 -> "44.0 M/s". @param {number} perSecond */
+export const rate = (perSecond) => scaled(perSecond, RATES);
+
+/** The steps of a scale: 1e5 -> "100 µs". @param {number} ns */
+export const timeStep = (ns) => scaled(ns, TIMES, 1);
+/** @param {number} perSecond */
+export const rateStep = (perSecond) => scaled(perSecond, RATES, 1);
+
+/** 64 -> "64 bytes", 65536 -> "64 KiB". @param {number} bytes */
+export function byteCount(bytes) {
+  if (bytes >= 1 << 20 && bytes % (1 << 20) === 0) return `${bytes >> 20} MiB`;
+  if (bytes >= 1 << 10 && bytes % (1 << 10) === 0) return `${bytes >> 10} KiB`;
+  return `${bytes.toLocaleString('en-US')} bytes`;
+}
+
+/** "20 November 2026, 19:19:38" in this browser's time zone. @param {string} iso */
+export const when = (iso) =>
+  new Date(iso).toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'medium' }).replace(' at ', ', ');
+
+/** "20 Nov, 19:19:38", for lists. @param {string} iso */
+export const whenShort = (iso) =>
+  new Date(iso).toLocaleString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
