@@ -21,10 +21,10 @@ describeInBrowser('the theatre', () => {
 
   /** @param {string} hash @param {any} [options] */
   async function openTheatre(hash, options) {
-    const { page, problems, strangers, close } = await openPage(browser, lab, `/${hash ? `#${hash}` : ''}`, options);
+    const page = await openPage(browser, lab, `/${hash ? `#${hash}` : ''}`, options);
     await page.locator('trace-play .caption').first().waitFor();
     await page.waitForFunction(() => !document.querySelector('#plays[aria-busy]'));
-    return Object.assign(page, { troubles: () => [...problems, ...strangers], close });
+    return page;
   }
 
   /** @param {any} page @param {string} mechanism @returns {Promise<any>} the recording that the page was given */
@@ -314,7 +314,7 @@ describeInBrowser('the theatre', () => {
   });
 
   test.each(['/', '/bench.html'])('the own scripts of %s stay under 120 kB', async (path) => {
-    const { page, close } = await openPage(browser, lab, path, STILL);
+    const page = await openPage(browser, lab, path, STILL);
     const scripts = await page.evaluate(() =>
       performance
         .getEntriesByType('resource')
@@ -325,6 +325,6 @@ describeInBrowser('the theatre', () => {
     expect(scripts.reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0)).toBeLessThan(
       120_000,
     );
-    await close();
+    await page.close();
   });
 });
