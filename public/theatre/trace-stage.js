@@ -31,8 +31,13 @@ class ProcessBox {
   constructor(play, process) {
     this.play = play;
     this.root = h(
-      'section',
-      { class: 'process', 'data-role': process.role, 'aria-label': `the ${process.role}, process ${process.pid}` },
+      'div',
+      {
+        role: 'group',
+        class: 'process',
+        'data-role': process.role,
+        'aria-label': `the ${process.role}, process ${process.pid}`,
+      },
       h('h3', {}, process.role, ' ', h('span', { class: 'soft number' }, String(process.pid))),
       this.doing,
       this.list,
@@ -69,7 +74,7 @@ class ObjectBox {
   /** @param {import('./types.js').TracedObject} object */
   constructor(object) {
     this.id = object.id;
-    this.root = h('section', { class: 'object', 'data-kind': object.kind, 'aria-label': object.name });
+    this.root = h('div', { role: 'group', class: 'object', 'data-kind': object.kind, 'aria-label': object.name });
     this.root.append(h('h4', {}, object.name), this.items, this.words);
   }
 
@@ -110,8 +115,8 @@ export class TraceStage extends HTMLElement {
   /** @type {ObjectBox[]} */ #objects = [];
   /** @type {HTMLElement[]} */ #walls = [];
   #tokens = h('div', { class: 'tokens', 'aria-hidden': 'true' });
-  #kernel = h('section', { class: 'kernel', 'aria-label': 'the kernel' });
-  #shared = h('section', { class: 'shared', 'aria-label': 'memory that both processes map' });
+  #kernel = h('div', { role: 'group', class: 'kernel', 'aria-label': 'the kernel' });
+  #shared = h('div', { role: 'group', class: 'shared', 'aria-label': 'memory that both processes map' });
 
   /** @param {Play} play */
   load(play) {
