@@ -1,6 +1,7 @@
 'use strict';
 // Each of these once failed. The names say what was broken.
 const { spawnSync } = require('node:child_process');
+const { performance } = require('node:perf_hooks');
 const { channelPair, connect, listen, openChannel } = /** @type {any} */ (require('../lib/index.js'));
 const { native } = require('../lib/native.js');
 const { root } = require('./support.js');
