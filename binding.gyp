@@ -62,6 +62,37 @@
       ],
     },
     {
+      # The demos, with the line of each call noted. (Paths of -include are those of the build's folder.)
+      'target_name': 'crossings-demos',
+      'type': 'static_library',
+      'sources': [
+        'c-bench/demos/demo.c',
+        'c-bench/demos/pipe.c',
+        'c-bench/demos/ring.c',
+        'c-bench/demos/shm-sem.c',
+        'c-bench/demos/shm-spin.c',
+        'c-bench/demos/tcp.c',
+        'c-bench/demos/uds.c',
+        '<@(native)',
+      ],
+      'cflags_c': ['-include', '../c-bench/demos/lines.h'],
+    },
+    {
+      # Runs a demo, and traces itself.
+      'target_name': 'crossings-demo',
+      'type': 'executable',
+      'dependencies': ['crossings-demos', 'crossings-count'],
+      'sources': [
+        'c-bench/demos/main.c',
+        'c-bench/harness/ndjson.c',
+        'c-bench/trace/arguments.c',
+        'c-bench/trace/process.c',
+        'c-bench/trace/steps.c',
+        'c-bench/trace/tracer.c',
+      ],
+      'include_dirs': ['<(SHARED_INTERMEDIATE_DIR)'],
+    },
+    {
       # The C interface by example: native/examples/producer.c and consumer.c.
       'target_name': 'crossings-producer',
       'type': 'executable',

@@ -1,0 +1,86 @@
+/*
+ * Included before every source of the demos by the compiler's command line: each call of a libc function first notes
+ * its place, for the tracer. So the sources stay plain C, and their lines are exact on every architecture.
+ */
+#ifndef CROSSINGS_LINES_H
+#define CROSSINGS_LINES_H
+
+#include "state.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOTED(function, ...)                                                                                           \
+    (__extension__({                                                                                                   \
+        static const struct call_site here = {__FILE__, __LINE__, #function};                                          \
+        const struct call_site *outer = demo.site;                                                                     \
+        demo.site = &here;                                                                                             \
+        __typeof__(function(__VA_ARGS__)) answer = function(__VA_ARGS__);                                              \
+        demo.site = outer;                                                                                             \
+        answer;                                                                                                        \
+    }))
+
+/* The same for a function that does not return. */
+#define NOTED_LAST(function, ...)                                                                                      \
+    (__extension__({                                                                                                   \
+        static const struct call_site here = {__FILE__, __LINE__, #function};                                          \
+        demo.site = &here;                                                                                             \
+        function(__VA_ARGS__);                                                                                         \
+    }))
+
+/* A macro is not expanded again inside itself, so these call the functions. */
+#define _exit(...) NOTED_LAST(_exit, __VA_ARGS__)
+#define accept(...) NOTED(accept, __VA_ARGS__)
+#define accept4(...) NOTED(accept4, __VA_ARGS__)
+#define bind(...) NOTED(bind, __VA_ARGS__)
+#define chmod(...) NOTED(chmod, __VA_ARGS__)
+#define close(...) NOTED(close, __VA_ARGS__)
+#define connect(...) NOTED(connect, __VA_ARGS__)
+#define fchmod(...) NOTED(fchmod, __VA_ARGS__)
+#define fcntl(...) NOTED(fcntl, __VA_ARGS__)
+#define fork(...) NOTED(fork, __VA_ARGS__)
+#define fstat(...) NOTED(fstat, __VA_ARGS__)
+#define ftruncate(...) NOTED(ftruncate, __VA_ARGS__)
+#define getppid(...) NOTED(getppid, __VA_ARGS__)
+#define getsockname(...) NOTED(getsockname, __VA_ARGS__)
+#define getsockopt(...) NOTED(getsockopt, __VA_ARGS__)
+#define kill(...) NOTED(kill, __VA_ARGS__)
+#define listen(...) NOTED(listen, __VA_ARGS__)
+#define lstat(...) NOTED(lstat, __VA_ARGS__)
+#define memfd_create(...) NOTED(memfd_create, __VA_ARGS__)
+#define mmap(...) NOTED(mmap, __VA_ARGS__)
+#define munmap(...) NOTED(munmap, __VA_ARGS__)
+#define pipe(...) NOTED(pipe, __VA_ARGS__)
+#define poll(...) NOTED(poll, __VA_ARGS__)
+#define prctl(...) NOTED(prctl, __VA_ARGS__)
+#define read(...) NOTED(read, __VA_ARGS__)
+#define recv(...) NOTED(recv, __VA_ARGS__)
+#define recvmsg(...) NOTED(recvmsg, __VA_ARGS__)
+#define sem_close(...) NOTED(sem_close, __VA_ARGS__)
+#define sem_open(...) NOTED(sem_open, __VA_ARGS__)
+#define sem_post(...) NOTED(sem_post, __VA_ARGS__)
+#define sem_unlink(...) NOTED(sem_unlink, __VA_ARGS__)
+#define sem_wait(...) NOTED(sem_wait, __VA_ARGS__)
+#define send(...) NOTED(send, __VA_ARGS__)
+#define sendmsg(...) NOTED(sendmsg, __VA_ARGS__)
+#define setsockopt(...) NOTED(setsockopt, __VA_ARGS__)
+#define shm_open(...) NOTED(shm_open, __VA_ARGS__)
+#define shm_unlink(...) NOTED(shm_unlink, __VA_ARGS__)
+#define socket(...) NOTED(socket, __VA_ARGS__)
+#define socketpair(...) NOTED(socketpair, __VA_ARGS__)
+#define unlink(...) NOTED(unlink, __VA_ARGS__)
+#define waitpid(...) NOTED(waitpid, __VA_ARGS__)
+#define write(...) NOTED(write, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * The ring: many messages one behind the other in shared memory, as require('crossings') uses it (native/ring.h).
+ * First the handshake: each process makes memory of its own, seals it, and hands it to the other through a socket; the
+ * other can map it for reading only. After that no message crosses into the kernel: a message's own first word, its
+ * signal, says that it is there.
+ */
+#include "../../native/handshake.h"
+#include "demo.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CAPACITY RING_MIN_CAPACITY
+
+static int ends[2]; /* a pair of sockets: ends[0] is the writer's, ends[1] the reader's */
+static struct region mine, peer;
+static struct ring_writer writer;
+static struct ring_reader reader;
+
+static void shake_hands(int end) {
+    char why[WHY_BYTES];
+    if (region_create(&mine, CAPACITY, RING_FLAG_NEVER_SLEEPS) || handshake_send(end, &mine) != HAND_OK)
+        fail("making and sending the region");
+    if (poll(&(struct pollfd){.fd = end, .events = POLLIN}, 1, -1) != 1)
+        fail("poll");
+    if (handshake_receive(end, &peer, why) != HAND_OK)
+        fail("taking the other's region");
+    region_connect(&mine, &peer, &writer, &reader);
+}
+
+static void write_messages(int count) {
+    void *place = NULL;
+    watch("read position", &peer.header->read_position, WORD_INT);
+    phase(MESSAGES);
+    for (int n = 1; n <= count; n++) {
+        message_begins(n);
+        struct message message = make_message(n, count);
+        uint32_t *signal = &ring_frame_at(&writer, writer.position)->signal;
+        watch("signal of the writer's next frame", signal, WORD_INT);
+        /* So long as there is room this looks at no memory of the other's. */
+        while (ring_reserve(&writer, sizeof message, &place) != RING_OK)
+            spin_turn();
+        STEP(STEP_STORE, place, sizeof message, "store the message, and mark the end behind it",
+             ring_copy(place, &message, sizeof message);
+             ring_commit(&writer, sizeof message, RING_KIND_MESSAGE));
+        STEP(STEP_RELEASE, signal, 4, "release: the signal says the length", ring_publish(&writer));
+    }
+}
+
+static void read_messages(int count) {
+    const void *place = NULL;
+    uint32_t bytes = 0, kind;
+    watch("read position", &mine.header->read_position, WORD_INT);
+    phase(MESSAGES);
+    for (int n = 1; n <= count; n++) {
+        struct message message;
+        message_begins(n);
+        const void *signal = reader.data + (reader.position & reader.mask);
+        watch("signal of the reader's next frame", signal, WORD_INT);
+        STEP(STEP_SEE, signal, 4, "spin until the signal is there",
+             while (ring_peek(&reader, &place, &bytes, &kind) == RING_NO) spin_turn());
+        if (bytes != sizeof message)
+            fail("ring_peek");
+        STEP(STEP_LOAD, place, sizeof message, "load the message", ring_copy(&message, place, sizeof message));
+        STEP(STEP_RELEASE, &mine.header->read_position, 4, "release: the read position moves on",
+             ring_consume(&reader, bytes));
+        check_message(&message, n, count);
+    }
+}
+
+static void let_go(int end) {
+    phase(TEARDOWN);
+    close(end);
+    region_release(&mine);
+    region_release(&peer);
+}
+
+void ring_demo(int count) {
+    phase(SETUP);
+    demo.role = WRITER;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends))
+        fail("socketpair");
+
+    pid_t reader_process = fork();
+    if (reader_process < 0)
+        fail("fork");
+    if (reader_process == 0) {
+        begin_as(READER);
+        close(ends[0]);
+        shake_hands(ends[1]);
+        read_messages(count);
+        let_go(ends[1]);
+        _exit(0);
+    }
+    close(ends[1]);
+    shake_hands(ends[0]);
+    write_messages(count);
+    let_go(ends[0]);
+    wait_for(reader_process);
+    _exit(0);
+}
