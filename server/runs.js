@@ -11,7 +11,7 @@ const { LabRefusal } = require('./refusal.js');
 
 /** How long a run may take, whatever happens. */
 const LIMITS_MS = { quick: 120_000, standard: 300_000, thorough: 1_800_000 };
-const MOST_REMEMBERED = 100; // failed and cancelled runs
+const MOST_REMEMBERED = 100; // runs of this session that have ended
 
 /** One run of this session, from its start on. */
 class Session {
@@ -112,7 +112,6 @@ class Runs {
         },
       });
       session.startedAt = run.startedAt;
-      session.progress = { fraction: 1, doing: 'done' };
       session.partial = null;
       if (!this.#kept.keep(run)) session.run = run;
       this.#end(session, 'done', { id });
@@ -140,9 +139,9 @@ class Runs {
     return { code: 'ERR_INTERNAL', message: 'The run ended by a fault of the lab; its log tells more.' };
   }
 
-  /** Only what went wrong is remembered here, and not for ever; what was finished is in its file. */
+  /** What has ended is not remembered for ever; finished runs are in their files. */
   #forgetOldest() {
-    const ended = [...this.#sessions.values()].filter(({ state, run }) => state !== 'running' && !run);
+    const ended = [...this.#sessions.values()].filter(({ state }) => state !== 'running');
     for (const { id } of ended.slice(0, -MOST_REMEMBERED)) this.#sessions.delete(id);
   }
 
@@ -158,32 +157,21 @@ class Runs {
 
   /** Everything there is, newest first. */
   list() {
-    const finished = this.#kept.list();
     const sessions = [...this.#sessions.values()].filter(({ state, run }) => state !== 'done' || run);
-    const lines = [
-      ...finished.map((run) => lineOf(run.id, run.startedAt, 'done', run.parameters, namesOf(run))),
-      ...sessions.map(({ id, startedAt, state, options, error }) => ({
-        ...lineOf(id, startedAt, state, options, options.mechanisms),
-        ...(error && { error }),
-      })),
-    ];
+    const lines = [...this.#kept.list().map(lineOfRun), ...sessions.map(lineOfSession)];
     return lines.sort((a, b) => b.startedAt.localeCompare(a.startedAt));
   }
 
   /** Everything about one run, or null. @param {string} id */
   describe(id) {
-    const session = this.session(id);
     const run = this.finished(id);
-    if (!run && (!session || session.state === 'done')) return null;
-    const { state, progress, partial, error } = session ?? {
-      state: /** @type {State} */ ('done'),
-      progress: { fraction: 1, doing: 'done' },
-      partial: null,
-      error: null,
-    };
-    const startedAt = run?.startedAt ?? session?.startedAt;
-    const mechanisms = run ? namesOf(run) : session?.options.mechanisms;
-    return { id, startedAt, state, mechanisms, progress, run, partial, error };
+    if (run) {
+      return { ...lineOfRun(run), progress: { fraction: 1, doing: 'done' }, run, partial: null, error: null };
+    }
+    const session = this.session(id);
+    if (!session || session.state === 'done') return null; // its file was removed by somebody else
+    const { progress, partial, error } = session;
+    return { ...lineOfSession(session), progress, run: null, partial, error };
   }
 
   /** Cancel a run that goes on, remove one that has ended; null: there is none. @param {string} id */
@@ -206,22 +194,24 @@ class Runs {
   }
 }
 
-/** @param {Run} run */
-const namesOf = (run) => run.results.map(({ mechanism }) => mechanism);
+/** One line of the list of runs. @param {Run} run a finished one */
+const lineOfRun = ({ id, startedAt, parameters, results }) => ({
+  id,
+  startedAt,
+  state: /** @type {State} */ ('done'),
+  parameters,
+  mechanisms: results.map(({ mechanism }) => mechanism),
+  error: null,
+});
 
-/**
- * @param {string} id
- * @param {string} startedAt
- * @param {State} state
- * @param {{messages: number, sizeBytes: number, effort?: string, samples?: number}} parameters
- * @param {string[]} mechanisms
- */
-const lineOf = (id, startedAt, state, { messages, sizeBytes, effort, samples }, mechanisms) => ({
+/** @param {Session} session */
+const lineOfSession = ({ id, startedAt, state, options, error }) => ({
   id,
   startedAt,
   state,
-  parameters: { messages, sizeBytes, effort, samples },
-  mechanisms,
+  parameters: { messages: options.messages, sizeBytes: options.sizeBytes, effort: options.effort },
+  mechanisms: options.mechanisms,
+  error,
 });
 
 /** @param {string} effort @param {number} limitMs */

@@ -72,7 +72,9 @@ const acceptToken = (token, cookie) => (request, response, next) => {
   }
   response.cookie(cookie, token, { httpOnly: true, sameSite: 'strict', path: '/' });
   const rest = new URLSearchParams(/** @type {Record<string, string>} */ (others)).toString();
-  response.redirect(303, `/${request.path.replace(/^[/\\]+/, '')}${rest ? `?${rest}` : ''}`);
+  response
+    .set('cache-control', 'no-store')
+    .redirect(303, `/${request.path.replace(/^[/\\]+/, '')}${rest ? `?${rest}` : ''}`);
 };
 
 /** What changes something must come from a page of this server, and as JSON: no form of another site can send that. @param {string[]} hosts @returns {Handler} */

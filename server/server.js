@@ -125,8 +125,7 @@ async function startServer({ port: wanted, dataFolder = defaultFolder(), log = l
     async close() {
       const closed = once(server, 'close');
       server.close();
-      traces.close();
-      await runs.close();
+      await Promise.all([traces.close(), runs.close()]);
       server.closeAllConnections();
       await closed;
     },

@@ -26,6 +26,8 @@ class Traces {
   #closing = new AbortController();
   /** @type {Promise<{allowed: boolean, reason: string | null}> | null} */
   #tracing = null;
+  /** @type {Promise<any> | null} */
+  #recording = null;
 
   /** Asked once: the answer does not change while the server runs. */
   tracing() {
@@ -57,7 +59,8 @@ class Traces {
     const late = AbortSignal.timeout(LIMIT_MS);
     const signal = AbortSignal.any([gone, late, this.#closing.signal]);
     try {
-      const trace = await recordTrace(what, { signal });
+      this.#recording = recordTrace(what, { signal });
+      const trace = await this.#recording;
       this.#recorded.set(what.mechanism, trace);
       return { ...trace, origin: 'recorded' };
     } catch (error) {
@@ -72,8 +75,10 @@ class Traces {
     }
   }
 
-  close() {
+  /** End what is being recorded and wait until its processes are gone. */
+  async close() {
     this.#closing.abort();
+    await this.#recording?.catch(() => {});
   }
 }
 

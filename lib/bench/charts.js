@@ -75,29 +75,23 @@ function explainDistribution(run) {
   return `${lead}, and over ${slow.mechanism} ${range(slow)}: ${relation}.`;
 }
 
+/** The names of a group and what their round trips take. @param {Result[]} results */
+const timesOf = (results) => `${namesOf(results)}, ${span(results.map(p50), duration)} a round trip`;
+
 /** @param {Run} run */
 function explainCrossings(run) {
   const counted = run.results.filter(({ crossings }) => crossings.perRoundTrip !== null);
-  if (counted.length === 0) return 'System calls could not be counted here, so latency stands alone.';
   const silent = counted.filter(({ crossings }) => crossings.perRoundTrip === 0);
   const crossing = counted.filter(({ crossings }) => crossings.perRoundTrip !== 0);
-  const times = (/** @type {Result[]} */ results) => span(results.map(p50), duration);
-  const calls = span(
-    crossing.map(({ crossings }) => Number(crossings.perRoundTrip)),
-    crossingCount,
-  );
-  const [none, some] = [
-    `no system call: ${namesOf(silent)}, ${times.length && silent.length > 0 ? times(silent) : ''} a round trip`,
-    `${calls} system calls: ${namesOf(crossing)}, ${crossing.length > 0 ? times(crossing) : ''}`,
-  ];
-  if (silent.length === 0) return `With ${some} a round trip.`;
-  if (crossing.length === 0) return `With ${none}.`;
+  const calls = crossing.map(({ crossings }) => Number(crossings.perRoundTrip));
+  const without = `Without a system call: ${timesOf(silent)}`;
+  const withSome = `${span(calls, crossingCount)} system calls: ${timesOf(crossing)}`;
+  if (counted.length === 0) return 'System calls could not be counted here, so the round trips stand alone.';
+  if (silent.length === 0) return `With ${withSome}.`;
+  if (crossing.length === 0) return `${without}.`;
   const gap = Math.min(...crossing.map(p50)) / Math.max(...silent.map(p50));
-  const relation =
-    gap > 1
-      ? `the slowest that makes none is ${significant(gap)} times faster than the fastest that makes some`
-      : 'here the two groups overlap';
-  return `With ${none}; with ${some}: ${relation}.`;
+  const relation = gap > 1 ? `${significant(gap)} times as long at the least` : 'the two groups overlap here';
+  return `${without}; with ${withSome}, ${relation}.`;
 }
 
 /**

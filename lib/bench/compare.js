@@ -34,26 +34,21 @@ const compareResults = (a, b) => ({
 /** The median of each sample's round trips; a file of other hands may lack them. @param {Result} result */
 const tripsOf = ({ roundTrip }) => roundTrip.sampleP50Ns ?? [Number(roundTrip.ns.p50)];
 
-/** 1.12 -> "12 %", 3 -> "3.00 times"; never "0 %". @param {number} ratio above 1 */
-function excess(ratio) {
-  return ratio >= 2 ? `${significant(ratio)} times` : `${significant((ratio - 1) * 100, 2)} %`;
-}
+/** @param {number} ratio */
+const percentFrom1 = (ratio) => `${significant(Math.abs(ratio - 1) * 100, 2)} %`;
 
 /** @param {Comparison} comparison of round trips */
 function sayTrip({ a, b, ratio, verdict }) {
   if (verdict === 'undetected') return 'round trip no detectable difference';
-  // As a difference of times, a round trip cannot become more than 100 % faster.
-  const much =
-    verdict === 'slower' ? excess(ratio) : ratio > 0.5 ? `${significant((1 - ratio) * 100, 2)} %` : excess(1 / ratio);
-  return `round trip ${much} ${verdict} (${duration(a)}, then ${duration(b)})`;
+  const much = ratio >= 2 ? `${significant(ratio)} times as long` : `${percentFrom1(ratio)} ${verdict}`;
+  return `round trip ${much} (${duration(a)}, then ${duration(b)})`;
 }
 
 /** @param {Comparison} comparison of messages a second */
 function sayThroughput({ ratio, verdict }) {
   if (verdict === 'undetected') return 'throughput no detectable difference';
-  const much =
-    ratio >= 2 || ratio <= 0.5 ? excess(Math.max(ratio, 1 / ratio)) : `${significant(Math.abs(ratio - 1) * 100, 2)} %`;
-  return `throughput ${much} ${verdict === 'faster' ? 'higher' : 'lower'}`;
+  if (ratio >= 2) return `throughput ${significant(ratio)} times as high`;
+  return `throughput ${percentFrom1(ratio)} ${verdict === 'faster' ? 'higher' : 'lower'}`;
 }
 
 /** @param {ReturnType<typeof compareResults>} compared */
