@@ -1,170 +1,107 @@
 // <crossings-chart>: how often a round trip enters the kernel beside how long it takes, and how much of that time the
 // entering alone explains.
-import { LabChart } from './chart.js';
-import { axis, drawLabels, drawMark, logAxis, roomFor, spread, write } from './drawing.js';
+import { defineChart, tripNs } from './chart.js';
+import { axis, drawLabels, drawMark, logAxis, roomFor, stroke, write } from './drawing.js';
 import { crossingCount, duration, significant, timeStep } from './format.js';
 import { named } from './html.js';
-import { colour, lookOf } from './marks.js';
 
 /** @param {Result} result */
-const tripNs = (result) => Number(result.roundTrip.ns.p50);
-/** @param {Figures} figures those whose crossings could be counted */
-const counted = ({ results }) => results.filter(({ crossings }) => crossings.perRoundTrip !== null);
+const calls = (result) => result.crossings.perRoundTrip;
+/** Those whose crossings could be counted. @param {Figures} figures */
+const counted = ({ results }) => results.filter((result) => calls(result) !== null);
 /** @param {Result} result */
-const label = (result) => `${result.mechanism} ${duration(tripNs(result))}`;
+const labelOf = (result) => `${result.mechanism} ${duration(tripNs(result))}`;
+/** What the crossings alone take, nanoseconds. @param {Figures} figures @param {Result} result */
+const billNs = ({ floors }, result) => (floors.syscallNs === null ? null : Number(calls(result)) * floors.syscallNs);
 
-/** @param {Figures} figures @param {Result} result what its crossings alone take, nanoseconds */
-function billNs({ floors }, { crossings }) {
-  return floors.syscallNs === null || crossings.perRoundTrip === null
-    ? null
-    : crossings.perRoundTrip * floors.syscallNs;
-}
-
-class CrossingsChart extends LabChart {
-  heading = 'Crossings and time';
-  how =
-    'Each mark is a mechanism: system calls of a round trip across, its median time up. The curve is what the calls alone cost.';
-  kind = /** @type {const} */ ('crossings');
-
-  /** @param {Figures} figures */
+defineChart('crossings-chart', {
   axes(figures) {
     const results = counted(figures);
+    const end = Math.ceil(Math.max(1, ...results.map((result) => Number(calls(result)))));
+    const step = Math.ceil(end / 8);
+    const steps = Array.from({ length: Math.floor(end / step) + 1 }, (_, i) => i * step);
     const times = [...figures.results.map(tripNs), figures.floors.syscallNs ?? 100];
-    const most = Math.max(1, ...results.map(({ crossings }) => Number(crossings.perRoundTrip)));
-    const end = Math.ceil(most);
     return {
       scales: {
-        x: {
-          ...axis('system calls of a round trip'),
-          type: 'linear',
-          min: -0.25,
-          max: end + 0.25,
-          afterBuildTicks: (/** @type {any} */ scale) => {
-            const step = Math.ceil(end / 8);
-            scale.ticks = Array.from({ length: Math.floor(end / step) + 1 }, (_, i) => ({ value: i * step }));
-          },
-          ticks: { color: colour('soft'), padding: 6, maxRotation: 0 },
-        },
+        x: { ...axis('system calls of a round trip', steps), min: -0.25, max: end + 0.25 },
         y: logAxis('median round trip', times, timeStep),
       },
-      right: roomFor(results.map(label)) + 24,
+      right: roomFor(results.map(labelOf)) + 24,
     };
-  }
+  },
 
-  /** @param {Figures} figures */
-  datasets(figures) {
-    return counted(figures).map((result) => ({
-      result,
-      data: [{ x: result.crossings.perRoundTrip, y: tripNs(result) }],
-    }));
-  }
-
-  /** @param {any} chart @param {CanvasRenderingContext2D} ctx @param {Figures} figures */
-  paint(chart, ctx, figures) {
-    this.#curve(chart, ctx, figures);
-    const { x, y } = chart.scales;
-    const { right, top, bottom } = chart.chartArea;
+  paint({ scales: { x, y }, chartArea }, ctx, figures) {
+    const { syscallNs } = figures.floors;
+    const { left, right, top, bottom } = chartArea;
     const results = counted(figures);
-    const none = results.filter(({ crossings }) => crossings.perRoundTrip === 0);
-    /** @param {Result[]} group @param {number | null} column where its labels stand; null: beside the mark */
-    const labelled = (group, column) => {
-      const labels = group.map((result) => {
-        const anchorX = x.getPixelForValue(result.crossings.perRoundTrip);
-        const anchorY = y.getPixelForValue(tripNs(result));
-        return {
-          text: label(result),
-          x: column ?? anchorX + 18,
-          y: anchorY,
-          anchorX,
-          anchorY,
-          look: lookOf(result.mechanism),
-        };
-      });
-      spread(labels, top, bottom);
-      drawLabels(ctx, labels);
-    };
-    labelled(none, null);
-    labelled(
-      results.filter((result) => !none.includes(result)),
-      right + 8,
-    );
-    // Last first, so that the fastest lies on top where they crowd.
-    for (const result of results.toReversed()) {
-      drawMark(
-        ctx,
-        lookOf(result.mechanism),
-        x.getPixelForValue(result.crossings.perRoundTrip),
-        y.getPixelForValue(tripNs(result)),
-      );
+    if (syscallNs !== null) {
+      ctx.save();
+      ctx.rect(left, top, right - left, bottom - top);
+      ctx.clip();
+      ctx.setLineDash([5, 4]);
+      const curve = [];
+      for (let at = x.getPixelForValue(0) + 1; at <= right; at += 2) {
+        curve.push(at, y.getPixelForValue(x.getValueForPixel(at) * syscallNs));
+      }
+      stroke(ctx, 'ink', 1.25, curve);
+      ctx.restore();
+      const end = y.getPixelForValue(x.max * syscallNs);
+      write(ctx, `calls × ${duration(syscallNs)}`, right - 2, end + 34, { align: 'right', tone: 'soft' });
     }
-  }
-
-  /** Crossings times the cheapest system call. @param {any} chart @param {CanvasRenderingContext2D} ctx @param {Figures} figures */
-  #curve({ scales: { x, y }, chartArea: { left, right, top, bottom } }, ctx, { floors }) {
-    const { syscallNs } = floors;
-    if (syscallNs === null) return;
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(left, top, right - left, bottom - top);
-    ctx.clip();
-    ctx.strokeStyle = colour('ink');
-    ctx.lineWidth = 1.25;
-    ctx.setLineDash([5, 4]);
-    ctx.beginPath();
-    for (let at = left; at <= right; at += 2) {
-      const calls = x.getValueForPixel(at);
-      if (calls > 0.01) ctx.lineTo(at, y.getPixelForValue(calls * syscallNs));
-    }
-    ctx.stroke();
-    ctx.restore();
-    const calls = x.max;
-    write(ctx, `calls × ${duration(syscallNs)}`, right - 4, y.getPixelForValue(calls * syscallNs) + 16, {
-      align: 'right',
-      tone: 'soft',
-    });
-  }
-
-  /** @param {Result} result */
-  tip(result) {
-    return [
-      `${crossingCount(result.crossings.perRoundTrip)} system calls`,
-      `median round trip ${duration(tripNs(result))}`,
+    const crossing = results.filter((result) => Number(calls(result)) >= 1);
+    const place = (/** @type {Result} */ result) => [
+      x.getPixelForValue(calls(result)),
+      y.getPixelForValue(tripNs(result)),
     ];
-  }
-
-  /** @param {Figures} figures */
-  table(figures) {
-    return {
-      groups: /** @type {[string, number][]} */ ([
-        ['', 1],
-        ['system calls', 2],
-        ['round trip, ns', 2],
-        ['', 2],
-      ]),
-      heads: ['mechanism', 'a trip', 'a message', 'median', 'calls alone', 'calls’ share', 'which calls'],
-      rows: figures.results.map((result) => {
-        const bill = billNs(figures, result);
-        const share = bill === null ? '–' : `${significant((bill / tripNs(result)) * 100, 2)} %`;
-        const names = Object.entries(result.crossings.byName).map(([name, times]) => `${crossingCount(times)} ${name}`);
-        return [
-          named(result),
-          crossingCount(result.crossings.perRoundTrip),
-          crossingCount(result.crossings.perMessage),
-          significant(tripNs(result)),
-          significant(bill),
-          share,
-          names.join(', ') || (result.crossings.perRoundTrip === 0 ? 'none' : '–'),
-        ];
-      }),
+    if (crossing[0] && syscallNs !== null) {
+      // From the curve up to the fastest that crosses: what the calls alone do not explain.
+      const [at, up] = place(crossing[0]);
+      const bill = Number(billNs(figures, crossing[0]));
+      const low = y.getPixelForValue(bill);
+      stroke(ctx, 'soft', 1, [at, up + 8, at, low], [at - 4, low, at + 4, low]);
+      const rest = `the other ${significant(100 - (100 * bill) / tripNs(crossing[0]))} %`;
+      write(ctx, rest, at - 8, (up + low) / 2, { align: 'right', tone: 'soft' });
+    }
+    /** @param {Result[]} group @param {number | null} column where its labels stand; null: beside the marks */
+    const label = (group, column) => {
+      const labels = group.map((result) => {
+        const [anchorX, anchorY] = place(result);
+        const { mechanism } = result;
+        return { mechanism, text: labelOf(result), x: column ?? anchorX + 18, y: anchorY, anchorX, anchorY };
+      });
+      drawLabels(ctx, labels, chartArea);
     };
-  }
-
-  /** @param {Figures} figures */
-  describe(figures) {
-    const each = figures.results.map(
-      (result) => `${result.title} ${crossingCount(result.crossings.perRoundTrip)} calls, ${duration(tripNs(result))}`,
+    label(
+      results.filter((result) => !crossing.includes(result)),
+      null,
     );
-    return `Scatter plot of system calls of a round trip against its median time on a logarithmic scale: ${each.join('; ')}.`;
-  }
-}
-customElements.define('crossings-chart', CrossingsChart);
+    label(crossing, right + 8);
+    for (const result of results.toReversed()) {
+      const [at, up] = place(result);
+      drawMark(ctx, result.mechanism, at, up); // the fastest last: on top where they crowd
+    }
+  },
+
+  rows(figures) {
+    return figures.results.map((result) => {
+      const bill = calls(result) === null ? null : billNs(figures, result);
+      const names = Object.entries(result.crossings.byName).map(([name, times]) => `${crossingCount(times)} ${name}`);
+      return [
+        named(result.mechanism),
+        crossingCount(calls(result)),
+        crossingCount(result.crossings.perMessage),
+        significant(tripNs(result)),
+        significant(bill),
+        bill === null ? '–' : `${significant((bill / tripNs(result)) * 100, 2)} %`,
+        names.join(', ') || (calls(result) === 0 ? 'none' : '–'),
+      ];
+    });
+  },
+
+  describe({ results }) {
+    const each = results.map(
+      (result) => `${result.title} ${crossingCount(calls(result))} calls, ${duration(tripNs(result))}`,
+    );
+    return `Scatter plot of the system calls of a round trip and its median time: ${each.join('; ')}.`;
+  },
+});

@@ -1,129 +1,98 @@
-// <distribution-chart>: where the round trips lie, a histogram for each mechanism over one logarithmic time axis. The
-// bands are those that the trips were counted in; nothing is smoothed.
-import { LabChart } from './chart.js';
-import { drawMark, logAxis, roomFor, rowAxis, write } from './drawing.js';
-import { crossingCount, duration, significant, timeStep } from './format.js';
+// <distribution-chart>: how much the round trips of each mechanism differ among themselves. A row is a histogram in the
+// bands that the trips were counted in, nothing smoothed, on a logarithmic scale centred on its median: so the shapes
+// compare, though one mechanism is a hundred times slower. The far tail belongs to the percentiles.
+import { defineChart, tripNs } from './chart.js';
+import { axis, drawMark, roomFor, rowAxis, stepsBetween, stroke, write } from './drawing.js';
+import { duration, significant, timeStep } from './format.js';
 import { named } from './html.js';
 import { colour, lookOf } from './marks.js';
 
-const ROW_FILL = 0.84; // of a row's height, for the fullest band of all
-const BAND_STEPS = 10; // bands of the table, a decade
+const [LEAST, MOST] = [0.25, 8]; // times the median
+const EDGES = [0.5, 0.8, 1.25, 2, 8, Number.POSITIVE_INFINITY]; // of the table's columns
+const ROW_FILL = 0.66; // of a row, for the fullest band of all; the row's own steps stand below
 
 /** Per cent of the trips in each band. @param {Result} result @returns {[number, number, number][]} */
 const shares = ({ roundTrip: { histogram, count } }) =>
   histogram.map(([from, below, times]) => [from, below, (100 * times) / count]);
 
-/** @param {Result} result */
-const fullest = (result) => shares(result).reduce((most, band) => (band[2] > most[2] ? band : most));
-
-/** @param {Result[]} results */
-const tallest = (results) => Math.max(...results.map((result) => fullest(result)[2]));
-
-/** The steps of one histogram above its row's base. @param {Result} result @param {number} base @param {number} scale */
-function outline(result, base, scale) {
-  /** @type {{x: number, y: number}[]} */
-  const points = [];
-  let last = 0;
+/** Per cent of the trips in each column of the table; a band counts where its middle lies. @param {Result} result */
+function columns(result) {
+  const sums = EDGES.map(() => 0);
   for (const [from, below, share] of shares(result)) {
-    if (from > last * 1.001) points.push({ x: last, y: base }, { x: from, y: base });
-    points.push({ x: from, y: base + share * scale }, { x: below, y: base + share * scale });
-    last = below;
+    sums[EDGES.findIndex((edge) => Math.sqrt(from * below) < edge * tripNs(result))] += share;
   }
-  return [...points.slice(1), { x: last, y: base }];
+  return sums;
 }
 
-class DistributionChart extends LabChart {
-  heading = 'Where the round trips lie';
-  how = 'Height: the share of the trips in each band of time, 6 % wide; the same scale in every row. Mark: median.';
-  kind = /** @type {const} */ ('distribution');
+defineChart('distribution-chart', {
+  rowRem: 3.5,
 
-  /** @param {Figures} figures */
-  rows({ results }) {
-    return results.length;
-  }
-
-  /** @param {Figures} figures */
-  axes({ results }) {
-    const edges = results.flatMap((result) => shares(result).flatMap((band) => band.slice(0, 2)));
+  axes(figures) {
     return {
-      scales: { x: logAxis('round trip', edges, timeStep), y: rowAxis(results) },
-      right: roomFor(results.map(({ roundTrip }) => duration(roundTrip.ns.p50))) + 12,
+      scales: {
+        x: {
+          ...axis('times the median', [0.25, 0.5, 1, 2, 4, 8], (v) => `${v} ×`),
+          type: 'logarithmic',
+          min: LEAST,
+          max: MOST,
+        },
+        y: rowAxis(figures),
+      },
+      right: roomFor(figures.results.map((result) => duration(tripNs(result)))) + 16,
     };
-  }
+  },
 
-  /** @param {Figures} figures */
   datasets({ results }) {
-    const scale = ROW_FILL / tallest(results);
+    const scale = ROW_FILL / Math.max(...results.flatMap((result) => shares(result).map(([, , share]) => share)));
     return results.map((result, i) => {
-      const base = results.length - i - 1;
+      const base = results.length - i - 1 + (1 - ROW_FILL) / 2;
+      /** @type {{x: number, y: number, band?: number[]}[]} */
+      const data = [];
+      for (const band of shares(result)) {
+        const [from, below] = band.map((ns) => ns / tripNs(result));
+        const y = base + band[2] * scale;
+        data.push({ x: from, y: base }, { x: from, y, band }, { x: below, y, band }, { x: below, y: base });
+      }
       return {
         result,
-        data: outline(result, base, scale),
+        data,
         showLine: true,
         fill: { value: base },
         backgroundColor: lookOf(result.mechanism).accent,
         borderColor: colour('ink'),
-        borderWidth: 1,
+        borderWidth: 0.75,
         borderJoinStyle: 'miter',
       };
     });
-  }
+  },
 
-  /** @param {any} chart @param {CanvasRenderingContext2D} ctx @param {Figures} figures */
+  /** Each row's own times below it. */
   paint({ scales: { x, y }, chartArea: { left, right }, width }, ctx, { results }) {
-    for (const [i, { mechanism, roundTrip }] of results.entries()) {
-      const base = y.getPixelForValue(results.length - i - 1);
-      ctx.strokeStyle = colour('line');
-      ctx.lineWidth = 1;
-      ctx.beginPath();
-      ctx.moveTo(left, base + 0.5);
-      ctx.lineTo(right, base + 0.5);
-      ctx.stroke();
-      drawMark(ctx, lookOf(mechanism), x.getPixelForValue(roundTrip.ns.p50), base, 0.8);
-      write(ctx, duration(roundTrip.ns.p50), width - 2, y.getPixelForValue(results.length - i - 0.5), {
-        align: 'right',
-      });
-    }
-  }
-
-  /** @param {Result} result @param {any} point */
-  tip(result, { x }) {
-    const [from, below, share] =
-      shares(result).find(([start, end]) => x >= start * 0.999 && x < end) ?? fullest(result);
-    return `${significant(share, 2)} % between ${duration(from)} and ${duration(below)}`;
-  }
-
-  /** Four bands of the chart make one of the table. @param {Figures} figures */
-  table({ results }) {
-    /** @type {Map<number, number[]>} */
-    const bands = new Map();
     for (const [i, result] of results.entries()) {
-      for (const [from, , share] of shares(result)) {
-        const band = Math.floor(Math.log10(from) * BAND_STEPS + 0.01);
-        const row = bands.get(band) ?? results.map(() => 0);
-        row[i] += share;
-        bands.set(band, row);
+      const median = tripNs(result);
+      const base = y.getPixelForValue(results.length - i - 1 + (1 - ROW_FILL) / 2);
+      stroke(ctx, 'edge', 0.75, [left, base, right, base]);
+      for (const step of stepsBetween(median * LEAST * 1.1, median * MOST * 0.9, [1, 2, 5])) {
+        const at = x.getPixelForValue(step / median);
+        stroke(ctx, 'edge', 0.75, [at, base, at, base + 4]);
+        write(ctx, timeStep(step), at, base + 11, { align: 'center', tone: 'soft', size: 10.5 });
       }
+      drawMark(ctx, result.mechanism, x.getPixelForValue(1), base, 0.8);
+      write(ctx, duration(median), width - 2, y.getPixelForValue(results.length - i - 0.5), { align: 'right' });
     }
-    const edge = (/** @type {number} */ band) => duration(10 ** (band / BAND_STEPS));
-    const cell = (/** @type {number} */ share) => (share === 0 ? '' : share < 0.01 ? '< 0.01' : crossingCount(share));
-    return {
-      groups: /** @type {[string, number][]} */ ([
-        ['', 1],
-        ['share of the round trips, %', results.length],
-      ]),
-      heads: ['from', ...results.map((result) => named({ ...result, title: result.mechanism }))],
-      rows: [...bands].sort(([a], [b]) => a - b).map(([band, row]) => [edge(band), ...row.map(cell)]),
-    };
-  }
+  },
 
-  /** @param {Figures} figures */
+  tip(_result, { band }) {
+    return band ? `${significant(band[2], 2)} % from ${duration(band[0])} to ${duration(band[1])}` : '';
+  },
+
+  rows({ results }) {
+    const say = (/** @type {number} */ share) => (share > 0 && share < 0.01 ? '< 0.01' : share.toFixed(2));
+    return results.map((result) => [named(result.mechanism), significant(tripNs(result)), ...columns(result).map(say)]);
+  },
+
   describe({ results }) {
-    const each = results.map((result) => {
-      const [from, below, share] = fullest(result);
-      return `${result.title}, most of all (${significant(share, 2)} %) between ${duration(from)} and ${duration(below)}`;
-    });
-    return `Histograms of the round-trip times on a logarithmic scale: ${each.join('; ')}.`;
-  }
-}
-customElements.define('distribution-chart', DistributionChart);
+    const each = results.map((result) => `${result.title} ${significant(columns(result)[2], 2)} %`);
+    return `Histograms of the round-trip times over their medians. Within 0.8 to 1.25 times the median: ${each.join('; ')}.`;
+  },
+});

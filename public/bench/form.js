@@ -1,7 +1,6 @@
 // The form: which mechanisms, how many messages of what size, how much effort; and its sentences when a value cannot be
 // used. The limits are those of the inputs themselves.
-import { byId, h } from './html.js';
-import { markOf } from './marks.js';
+import { byId, h, named } from './html.js';
 
 /** What the command line takes for each effort. @type {Record<string, number>} */
 const MESSAGES = { quick: 20_000, standard: 100_000, thorough: 100_000 };
@@ -30,7 +29,7 @@ export function setUpForm(mechanisms, onStart) {
   const [choices, messages, size] = ['choices', 'messages', 'size'].map(byId);
   for (const { name, title } of mechanisms) {
     const box = h('input', { type: 'checkbox', name: 'mechanism', value: name, checked: true });
-    choices.append(h('label', { class: 'choice' }, box, markOf(name), h('span', {}, title)));
+    choices.append(h('label', { class: 'choice' }, box, named(name, title), h('code', {}, name)));
   }
   let chosenByHand = false;
   messages.addEventListener('input', () => {

@@ -19,26 +19,14 @@ export function crossingCount(value) {
   return value.toLocaleString('en-US', { maximumFractionDigits: 2 });
 }
 
-/** @param {number} value @param {[number, string][]} units from small to large */
+/** @param {number} value @param {string[]} units each a thousand times the one before */
 function scaled(value, units, digits = 3) {
-  const [size, unit] = units.findLast(([least]) => value >= least) ?? units[0];
-  return `${significant(value / size, digits)}${unit}`;
+  const thousands = Math.max(0, Math.min(Math.floor(Math.log10(value) / 3), units.length - 1));
+  return `${significant(value / 1000 ** thousands, digits)} ${units[thousands]}`;
 }
 
-/** @type {[number, string][]} */
-const TIMES = [
-  [1, ' ns'],
-  [1e3, ' µs'],
-  [1e6, ' ms'],
-  [1e9, ' s'],
-];
-/** @type {[number, string][]} */
-const RATES = [
-  [1, ' /s'],
-  [1e3, ' k/s'],
-  [1e6, ' M/s'],
-  [1e9, ' G/s'],
-];
+const TIMES = ['ns', 'µs', 'ms', 's'];
+const RATES = ['/s', 'k/s', 'M/s', 'G/s'];
 
 /** 475 -> "475 ns", 67985 -> "68.0 µs". @param {number | null | undefined} ns */
 export const duration = (ns) => (ns === null || ns === undefined ? '–' : scaled(ns, TIMES));
@@ -58,16 +46,6 @@ export function byteCount(bytes) {
   return `${bytes.toLocaleString('en-US')} bytes`;
 }
 
-/** "20 November 2026, 19:19:38" in this browser's time zone. @param {string} iso */
-export const when = (iso) =>
-  new Date(iso).toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'medium' }).replace(' at ', ', ');
-
-/** "20 Nov, 19:19:38", for lists. @param {string} iso */
-export const whenShort = (iso) =>
-  new Date(iso).toLocaleString('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  });
+/** "20 November 2026, 19:19:38" in this browser's time zone. @param {string} iso @param {'long' | 'medium'} [dateStyle] */
+export const when = (iso, dateStyle = 'long') =>
+  new Date(iso).toLocaleString('en-GB', { dateStyle, timeStyle: 'medium' }).replace(' at ', ', ');

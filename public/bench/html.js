@@ -1,64 +1,47 @@
-// Making elements, and the tables of this page.
+// Making elements and the rows of tables.
 import { markOf } from './marks.js';
 
-/**
- * @typedef {Node | string | null | undefined | false} Child
- */
+/** @typedef {Node | string} Child */
 
 /**
- * An element: h('a', {href: '#x', class: 'soft', onclick: f}, 'text').
+ * An element: h('a', {href: '#x', onclick: f}, 'text'). What begins with "on" is a listener; false is left out.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {Record<string, any>} [attributes] those that begin with "on" are listeners; false and null are left out
+ * @param {Record<string, any>} [attributes]
  * @param {...Child} children
- * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
-    else if (value !== false && value !== null && value !== undefined) {
-      element.setAttribute(name, value === true ? '' : String(value));
-    }
+    else if (value !== false) element.setAttribute(name, value === true ? '' : value);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children);
   return element;
 }
 
 /** The element with an id, which must be there. @param {string} id @returns {any} */
 export const byId = (id) => document.getElementById(id);
 
-/** A mechanism's mark and name. @param {{mechanism: string, title: string}} result */
-export const named = ({ mechanism, title }) => h('span', { class: 'named' }, markOf(mechanism), title);
+/** @param {string} id @param {string} sentence shown, or nothing */
+export function say(id, sentence) {
+  byId(id).textContent = sentence;
+  byId(id).hidden = sentence === '';
+}
 
-/**
- * A table that scrolls in its own box when it is too wide. The first cell of each row is its heading.
- * @param {string} label what it holds, for those who hear it
- * @param {(string | HTMLElement)[]} heads
- * @param {Child[][]} rows
- * @param {{groups?: [string, number][]}} [options] headings over several columns
- */
-export function tableOf(label, heads, rows, { groups } = {}) {
-  const head = h('tr', {}, ...heads.map((text) => h('th', { scope: 'col' }, text)));
-  const over =
-    groups &&
-    h(
-      'tr',
-      { class: 'groups' },
-      ...groups.map(([text, span]) => h(text ? 'th' : 'td', { colspan: span, scope: text && 'colgroup' }, text)),
-    );
-  const body = rows.map(([first, ...rest]) =>
+/** @param {string} id @param {string[]} sentences */
+export function sayAll(id, sentences) {
+  byId(id).replaceChildren(...sentences.map((sentence) => h('p', {}, sentence)));
+  byId(id).hidden = sentences.length === 0;
+}
+
+/** A mechanism's mark and name. @param {string} mechanism @param {string} [title] */
+export const named = (mechanism, title = mechanism) => h('span', { class: 'named' }, markOf(mechanism), title);
+
+/** Rows whose first cell is their heading. @param {Element} body @param {Child[][]} rows */
+export function fill(body, rows) {
+  const lines = rows.map(([first, ...rest]) =>
     h('tr', {}, h('th', { scope: 'row' }, first), ...rest.map((cell) => h('td', {}, cell))),
   );
-  return h(
-    'div',
-    { class: 'scroller', tabindex: 0, role: 'region', 'aria-label': label },
-    h(
-      'table',
-      {},
-      h('caption', { class: 'only-read-aloud' }, label),
-      h('thead', {}, over, head),
-      h('tbody', {}, ...body),
-    ),
-  );
+  body.replaceChildren(...lines);
 }

@@ -1,65 +1,61 @@
 // The list of kept runs: open, choose two to compare, remove.
 import { call } from '../shared/api.js';
-import { byteCount, whenShort } from './format.js';
-import { byId, h, tableOf } from './html.js';
-import { markOf } from './marks.js';
+import { byteCount, when } from './format.js';
+import { byId, fill, h, named } from './html.js';
 
 /** Runs chosen for a comparison, by id. @type {Set<string>} */
 const chosen = new Set();
 /** @type {KeptRun[]} newest first */
 let runs = [];
 
-/** @param {KeptRun} run */
-const comparable = ({ state }) => state === 'done';
-
 function showChosen() {
-  const ready = chosen.size === 2;
-  byId('compare').disabled = !ready;
-  byId('compare-hint').textContent = ready
-    ? ''
-    : `Choose two finished runs${chosen.size ? `; ${chosen.size} chosen` : ''}.`;
+  byId('compare').disabled = chosen.size !== 2;
+  byId('compare-hint').textContent =
+    ['Choose two finished runs.', 'Choose one more.', ''][chosen.size] ?? 'Choose only two.';
 }
 
 /** @param {KeptRun} run */
 function row({ id, startedAt, state, parameters, mechanisms }) {
-  const name = whenShort(startedAt);
-  const box = h('input', { type: 'checkbox', 'aria-label': `Compare the run of ${name}`, disabled: state !== 'done' });
-  box.checked = chosen.has(id);
-  box.addEventListener('change', () => {
+  const name = when(startedAt, 'medium');
+  const choose = () => {
     chosen[box.checked ? 'add' : 'delete'](id);
     showChosen();
+  };
+  const box = h('input', {
+    type: 'checkbox',
+    'aria-label': `Compare the run of ${name}`,
+    disabled: state !== 'done',
+    onchange: choose,
   });
-  const remove = h('button', { type: 'button', class: 'plain', 'aria-label': `Remove the run of ${name}` }, 'Remove');
-  remove.addEventListener('click', () => askToRemove(id, name));
+  box.checked = chosen.has(id);
+  const remove = {
+    type: 'button',
+    class: 'plain',
+    'aria-label': `Remove the run of ${name}`,
+    onclick: () => ask(id, name),
+  };
   return [
     h('span', { class: 'named' }, h('label', { class: 'box' }, box), h('a', { href: `#run=${id}` }, name)),
     state,
     parameters.effort,
     parameters.messages.toLocaleString('en-US'),
     byteCount(parameters.sizeBytes),
-    h(
-      'span',
-      { class: 'names' },
-      ...mechanisms.map((mechanism) => h('span', { class: 'named' }, markOf(mechanism), mechanism)),
-    ),
-    state === 'running' ? '' : remove,
+    h('span', { class: 'names' }, ...mechanisms.map((mechanism) => named(mechanism))),
+    state === 'running' ? '' : h('button', remove, 'Remove'),
   ];
 }
 
 /** Read the list again and show it. */
 export async function showKept() {
   ({ runs } = await call('/api/runs'));
-  const left = new Set(runs.filter(comparable).map(({ id }) => id));
-  for (const id of chosen) if (!left.has(id)) chosen.delete(id);
+  for (const id of chosen) if (!runs.some((run) => run.id === id)) chosen.delete(id);
   byId('kept').hidden = runs.length === 0;
-  const heads = ['started', 'state', 'effort', 'messages', 'size', 'mechanisms', ''];
-  const fresh = tableOf('Kept runs', heads, runs.map(row));
-  byId('kept-table').replaceChildren(fresh);
+  fill(byId('kept-rows'), runs.map(row));
   showChosen();
 }
 
 /** @param {string} id @param {string} name */
-function askToRemove(id, name) {
+function ask(id, name) {
   byId('confirm-text').textContent = `Remove the run of ${name}? Its figures cannot be brought back.`;
   byId('confirm').dataset.id = id;
   byId('confirm').showModal();
@@ -75,9 +71,9 @@ export function setUpKept(onRemoved, onCompare) {
   byId('confirm-yes').addEventListener('click', async () => {
     const { id } = byId('confirm').dataset;
     await call(`/api/runs/${id}`, { method: 'DELETE' }).catch(() => {}); // removed elsewhere: the list will tell
-    await showKept();
     byId('confirm').close();
-    (runs.length ? byId('kept-title') : byId('start')).focus();
+    await showKept();
+    byId(runs.length ? 'kept-title' : 'start').focus();
     onRemoved(id);
   });
 }

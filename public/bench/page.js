@@ -10,61 +10,61 @@ import { byId, h } from './html.js';
 import { setUpKept, showKept } from './kept.js';
 import { showLive, showRun } from './run.js';
 
-/** The run that is going on. @type {{id: string, source: EventSource, results: Map<string, Result>} | null} */
+/** The run that is going on. @type {{id: string, source: EventSource} | null} */
 let live = null;
-let announced = 0;
+let quarters = 0; // of it, read aloud
 
-/** What the address names. */
-const opened = () => new URLSearchParams(location.hash.slice(1));
+/** What the address names. @param {'run' | 'compare'} what */
+const opened = (what) => new URLSearchParams(location.hash.slice(1)).get(what);
+const isOpen = () => opened('run') === live?.id;
 
-/** @param {string} text */
-const announce = (text) => {
-  byId('announce').textContent = text;
+/** Say in the form why something did not happen. @param {...(Node | string)} what */
+function refuse(...what) {
+  byId('refusal').replaceChildren(...what);
+  byId('refusal').hidden = what.length === 0;
+}
+/** @param {Error} error */
+const complain = (error) => refuse(error.message);
+
+/** @param {string} sentence read aloud */
+const announce = (sentence) => {
+  byId('announce').textContent = sentence;
 };
 
-/** Say in the form why something did not happen. @param {string} [sentence] @param {...(Node | string)} more */
-function refuse(sentence = '', ...more) {
-  byId('refusal').replaceChildren(sentence, ...more);
-  byId('refusal').hidden = sentence === '';
-}
-
-/** @param {{fraction: number, doing: string} | null} progress */
-function showProgress(progress) {
-  const { fraction = 0, doing = '' } = progress ?? {};
+/** @param {{fraction: number, doing: string}} progress */
+function showProgress({ fraction, doing }) {
   byId('bar').value = fraction;
-  byId('doing').textContent = `${Math.round(fraction * 100)} %${doing ? `, ${doing}` : ''}`;
-  // Read aloud at every quarter, not at every sample.
-  const quarter = Math.floor(fraction * 4);
-  if (quarter > announced) announce(`${quarter * 25} % measured.`);
-  announced = Math.max(announced, quarter);
+  byId('doing').textContent = `${Math.round(fraction * 100)} %, ${doing}`;
+  if (Math.floor(fraction * 4) <= quarters) return;
+  quarters = Math.floor(fraction * 4);
+  announce(`${quarters * 25} % measured.`);
 }
 
-/** Start and Cancel stand in one place; whoever was on one is taken to what comes next. @param {boolean} running */
-function showControls(running) {
-  const held = byId('go').contains(document.activeElement);
-  byId('start').hidden = running;
-  byId('progress').hidden = !running;
-  if (held) (running ? byId('cancel') : byId('run').hidden ? byId('start') : byId('run-title')).focus();
-  byId('watch').hidden = !live || opened().get('run') === live.id;
+/** Start and Cancel stand in one place; whoever was on one is taken to what comes next. */
+function showControls() {
+  const held = byId('go').contains(document.activeElement) && byId('start').hidden !== Boolean(live);
+  byId('start').hidden = live !== null;
+  byId('progress').hidden = live === null;
+  byId('watch').hidden = isOpen();
   byId('watch').href = `#run=${live?.id}`;
+  if (held) byId(live ? 'cancel' : byId('run').hidden ? 'start' : 'run-title').focus();
 }
-
-const isOpen = () => opened().get('run') === live?.id;
 
 /** @param {string} id */
 function follow(id) {
   if (live?.id === id) return;
   live?.source.close();
   const source = new EventSource(`/api/runs/${id}/events`);
+  /** @type {Map<string, Result>} */
   const results = new Map();
-  live = { id, source, results };
-  announced = 0;
-  showProgress(null);
-  showControls(true);
+  let expected = 0;
+  live = { id, source };
+  quarters = 0;
   /** @param {string} name @param {(data: any) => void} listener */
   const on = (name, listener) =>
     source.addEventListener(name, (event) => listener(JSON.parse(/** @type {MessageEvent} */ (event).data)));
   on('snapshot', (/** @type {RunAnswer} */ answer) => {
+    expected = answer.mechanisms.length;
     for (const result of answer.partial?.results ?? []) results.set(result.mechanism, result);
     showProgress(answer.progress);
     if (isOpen()) showRun(answer);
@@ -72,7 +72,7 @@ function follow(id) {
   on('progress', showProgress);
   on('sample', ({ result, floors }) => {
     results.set(result.mechanism, result);
-    if (isOpen()) showLive({ results: [...results.values()], floors });
+    if (isOpen()) showLive({ results: [...results.values()], floors, expected });
   });
   on('done', () => ended('The run is done.'));
   on('failed', ({ message }) => ended(`The run failed. ${message}`));
@@ -89,35 +89,29 @@ async function ended(sentence) {
   live = null;
   announce(sentence);
   if (wasOpen) await route();
-  showControls(false);
+  showControls();
   await showKept().catch(complain);
 }
-
-/** @param {any} error */
-const complain = (error) => refuse(error.message);
 
 /** Show what the address names. */
 async function route() {
   const address = location.hash;
-  const [id, pair] = [opened().get('run'), opened().get('compare')];
+  const [id, [a, b] = []] = [opened('run'), opened('compare')?.split(',')];
   refuse();
+  let answer = null;
   try {
-    const [a, b] = pair?.split(',') ?? [];
-    const answer = id
-      ? await call(`/api/runs/${encodeURIComponent(id)}`)
-      : pair && (await call(`/api/compare?${new URLSearchParams({ a, b })}`));
-    if (location.hash !== address) return; // something else was opened meanwhile
-    for (const part of ['run', 'comparison']) byId(part).hidden = true;
-    byId('empty').hidden = Boolean(answer);
-    if (id) showRun(answer);
-    else if (pair) showComparison(answer);
-    if (answer?.state === 'running') follow(answer.id);
+    if (id) answer = await call(`/api/runs/${encodeURIComponent(id)}`);
+    else if (a) answer = await call(`/api/compare?${new URLSearchParams({ a, b })}`);
   } catch (error) {
-    for (const part of ['run', 'comparison']) byId(part).hidden = true;
-    byId('empty').hidden = false;
-    complain(error);
+    complain(/** @type {Error} */ (error));
   }
-  showControls(live !== null);
+  if (location.hash !== address) return; // something else was opened meanwhile
+  byId('run').hidden = true;
+  byId('comparison').hidden = true;
+  byId('empty').hidden = answer !== null;
+  if (answer) (id ? showRun : showComparison)(answer);
+  if (answer?.state === 'running') follow(answer.id);
+  showControls();
 }
 
 /** @param {object} options */
@@ -126,17 +120,19 @@ async function start(options) {
   try {
     const { id } = await call('/api/runs', { method: 'POST', body: options });
     announce('The run has begun.');
-    location.hash = `run=${id}`;
     follow(id);
+    location.hash = `run=${id}`;
     await showKept();
   } catch (/** @type {any} */ error) {
     const { id } = error.details ?? {};
-    if (id) refuse(error.message, ' ', h('a', { href: `#run=${id}` }, 'Watch the one that is going on'), '.');
-    else complain(error);
+    complain(error);
+    if (id) byId('refusal').append(' ', h('a', { href: `#run=${id}` }, 'Watch it.'));
   }
 }
 
 async function begin() {
+  // Boxes that scroll can be scrolled by keyboard, too.
+  for (const box of document.querySelectorAll('section.scroller')) /** @type {HTMLElement} */ (box).tabIndex = 0;
   setUpKept(
     (removed) => {
       if (location.hash.includes(removed)) location.hash = '';
@@ -156,8 +152,7 @@ async function begin() {
   await showKept();
   addEventListener('hashchange', async () => {
     await route();
-    const section = ['run', 'comparison'].map(byId).find(({ hidden }) => !hidden);
-    if (section && !live) section.querySelector('h2').focus();
+    if (!live) /** @type {HTMLElement | null} */ (document.querySelector('main > section:not([hidden]) h2'))?.focus();
   });
 }
 begin().catch(complain);

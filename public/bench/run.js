@@ -1,6 +1,6 @@
 // One run on the page: its heading, what it says, its charts, its machine. The same for a run that is still going on.
 import { byteCount, duration, significant, when } from './format.js';
-import { byId, h } from './html.js';
+import { byId, say, sayAll } from './html.js';
 
 /** @type {ChartName[]} */
 const CHARTS = ['crossings', 'throughput', 'percentiles', 'distribution'];
@@ -9,7 +9,7 @@ const CHARTS = ['crossings', 'throughput', 'percentiles', 'distribution'];
 const count = (n, what) => `${n.toLocaleString('en-US')} ${what}${n === 1 ? '' : 's'}`;
 
 /** @param {Figures} figures @param {(chart: ChartName) => string} sentenceOf */
-export function showCharts(figures, sentenceOf) {
+function showCharts(figures, sentenceOf) {
   byId('charts').hidden = figures.results.length === 0;
   for (const name of CHARTS) {
     const chart = /** @type {import('./chart.js').LabChart} */ (document.querySelector(`${name}-chart`));
@@ -19,76 +19,67 @@ export function showCharts(figures, sentenceOf) {
 
 /** Figures of a run that is going on: how far it is stands in the place of the sentences. @param {Figures} figures */
 export function showLive(figures) {
-  const samples = Math.min(...figures.results.map(({ throughput }) => throughput.messagesPerSecond.samples.length));
-  showCharts(figures, () => `So far: ${count(samples, 'sample')} of each.`);
+  const samples = figures.results.map(({ throughput }) => throughput.messagesPerSecond.samples.length);
+  const least = samples.length === figures.expected ? Math.min(...samples) : 0;
+  showCharts(figures, () => `So far: ${count(least, 'whole round')} of samples.`);
 }
 
 /** @param {RunFile} run */
-function facts({ parameters: { messages, sizeBytes, samples, effort, seconds } }) {
-  return [
-    `${byteCount(sizeBytes)} a message`,
-    `${count(messages, 'message')} a sample`,
-    samples && `${count(samples, 'sample')} of each mechanism`,
-    effort,
-    seconds && `took ${significant(seconds)} s`,
-  ];
-}
+const factsOf = ({ parameters: { messages, sizeBytes, samples, effort, seconds } }) => [
+  `${byteCount(sizeBytes)} a message`,
+  `${count(messages, 'message')} a sample`,
+  `${count(samples ?? 0, 'sample')} of each mechanism`,
+  effort,
+  seconds ? `took ${significant(seconds)} s` : '',
+];
 
-/** @param {RunFile} run @returns {[string, string][]} */
-function machine({ environment, floors, results, tool }) {
+/** @param {RunFile} run */
+function showMachine({ environment, floors, results, tool }) {
   const { cpu, cores, architecture, placement, pinnedCores, kernel, virtualization, compiler, node, clock } =
     environment;
   const methods = new Set(results.map(({ crossings }) => crossings.method ?? 'could not be counted'));
-  return [
-    ['Processor', `${cpu}, ${count(cores, 'core')}${architecture ? `, ${architecture}` : ''}`],
-    ['Cores used', pinnedCores ? `${pinnedCores.join(' and ')}${placement ? ` (${placement})` : ''}` : 'not pinned'],
-    ['Kernel', kernel],
-    ['Virtualization', virtualization],
-    ['Compiler, Node', `${compiler}, ${node}`],
-    ['Clock', `${clock.source}, ${significant(clock.overheadNs, 2)} ns a reading`],
-    ['Cheapest system call', duration(floors.syscallNs)],
-    ['Bare cache line, there and back', duration(floors.cacheLineRoundTripNs)],
-    ['System calls counted by', [...methods].join(', ')],
-    ['crossings', tool.version],
-  ];
+  const facts = {
+    cpu: `${cpu}, ${count(cores, 'core')}, ${architecture}`,
+    cores: pinnedCores ? `${pinnedCores.join(' and ')} (${placement})` : 'not pinned',
+    kernel,
+    virtualization,
+    compiler: `${compiler}, ${node}`,
+    clock: `${clock.source}, ${significant(clock.overheadNs, 2)} ns a reading`,
+    syscall: duration(floors.syscallNs),
+    line: duration(floors.cacheLineRoundTripNs),
+    method: [...methods].join(', '),
+    version: tool.version,
+  };
+  for (const [name, text] of Object.entries(facts)) byId(`fact-${name}`).textContent = text;
 }
 
-/** @type {Record<RunState, (answer: RunAnswer) => string>} */
-const STATES = {
-  running: () => 'This run is going on: the charts fill as samples arrive.',
-  done: () => '',
-  failed: ({ error }) => `This run failed. ${error?.message ?? ''}`,
-  cancelled: ({ partial, run }) =>
-    `This run was cancelled${(partial ?? run)?.results.length ? ': below is what was measured until then' : ' before its first sample'}.`,
-};
+/** @param {RunAnswer} answer */
+function stateOf({ state, run, partial, error }) {
+  const measured = (run ?? partial)?.results.length ? ': below is what was measured until then' : '';
+  return {
+    running: 'This run is going on; the charts fill as samples arrive.',
+    done: '',
+    failed: `This run failed. ${error?.message}`,
+    cancelled: `This run was cancelled${measured}.`,
+  }[state];
+}
 
 /** @param {RunAnswer} answer */
 export function showRun(answer) {
-  const { id, state, sentences, summary } = answer;
+  const { id, state, sentences, summary, mechanisms, startedAt } = answer;
   const run = answer.run ?? answer.partial;
   byId('run').hidden = false;
-  byId('run-title').textContent = run ? `Run of ${when(run.startedAt)}` : 'A run without figures';
-  if (state === 'running') byId('run-title').textContent = 'Measuring';
-  byId('run-facts').textContent = run ? facts(run).filter(Boolean).join(' · ') : '';
-  const said = STATES[state](answer);
-  byId('run-state').textContent = said;
-  byId('run-state').hidden = said === '';
+  byId('run-title').textContent = `Run of ${when(startedAt)}`;
+  say('run-facts', run && state !== 'running' ? factsOf(run).filter(Boolean).join(' · ') : '');
+  say('run-state', stateOf(answer));
   byId('run-state').classList.toggle('bad', state === 'failed');
-  byId('summary').replaceChildren(...(summary ?? []).map((sentence) => h('p', {}, sentence)));
-  byId('warnings').replaceChildren(
-    ...(run?.environment.warnings ?? []).map((text) => h('p', { class: 'notice' }, text)),
-  );
+  sayAll('summary', summary);
+  sayAll('warnings', run?.environment.warnings ?? []);
   byId('files').hidden = state !== 'done';
-  const files = Object.entries({ json: 'JSON', csv: 'CSV', markdown: 'Markdown' }).map(([format, name]) =>
-    h('a', { href: `/api/runs/${id}/file?format=${format}`, download: true }, name),
-  );
-  byId('files').replaceChildren('Save the run as', ...files);
+  for (const link of byId('files').children) link.href = `/api/runs/${id}/file?format=${link.dataset.format}`;
   byId('environment').hidden = !run;
-  if (run)
-    byId('machine').replaceChildren(
-      ...machine(run).map(([term, text]) => h('div', {}, h('dt', {}, term), h('dd', {}, text))),
-    );
-  if (!run?.results.length) byId('charts').hidden = true;
-  else if (state === 'running') showLive(run);
+  if (run) showMachine(run);
+  if (!run) byId('charts').hidden = true;
+  else if (state === 'running') showLive({ ...run, expected: mechanisms.length });
   else showCharts(run, (name) => sentences?.[name] ?? '');
 }

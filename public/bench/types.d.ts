@@ -27,6 +27,8 @@ interface Result {
 }
 /** What a chart draws: a run, or as much of it as there is. */
 interface Figures {
+  /** How many mechanisms there will be. */
+  expected?: number;
   results: Result[];
   floors: { syscallNs: number | null; cacheLineRoundTripNs: number | null };
 }
@@ -48,12 +50,14 @@ type RunState = 'running' | 'done' | 'failed' | 'cancelled';
 type ChartName = 'throughput' | 'percentiles' | 'distribution' | 'crossings';
 interface RunAnswer {
   id: string;
+  startedAt: string;
+  mechanisms: string[];
   state: RunState;
-  progress: { fraction: number; doing: string } | null;
+  progress: { fraction: number; doing: string };
   run: RunFile | null;
   partial: RunFile | null;
   sentences: Record<ChartName, string> | null;
-  summary: string[] | null;
+  summary: string[];
   error: { code: string; message: string } | null;
 }
 interface KeptRun {
@@ -62,4 +66,33 @@ interface KeptRun {
   state: RunState;
   parameters: Parameters;
   mechanisms: string[];
+}
+
+type Canvas = CanvasRenderingContext2D;
+/** What one kind of chart draws and says. `any`: what belongs to Chart.js. */
+interface Drawing {
+  /** The height of a row, for a chart that has one for each mechanism. */
+  rowRem?: number;
+  /** The order of the mechanisms, from small to large; without it the fastest round trip is first. */
+  rank?(result: Result): number;
+  /** The axes, and the room at the right for labels. */
+  axes(figures: Figures): { scales: any; right: number };
+  datasets?(figures: Figures): any[];
+  /** What Chart.js does not draw. */
+  paint(chart: any, ctx: Canvas, figures: Figures): void;
+  /** What the pointer over a point shows. */
+  tip?(result: Result, point: any): string;
+  /** The rows of the table. */
+  rows(figures: Figures): (Node | string)[][];
+  /** The chart in words. */
+  describe(figures: Figures): string;
+}
+/** A label beside what it names: written at x, as near to y as the others let it, with a fine line from the anchor. */
+interface Label {
+  mechanism: string;
+  text: string;
+  x: number;
+  y: number;
+  anchorX: number;
+  anchorY: number;
 }
