@@ -61,7 +61,7 @@ export class TraceLog extends HTMLElement {
     row.setAttribute('aria-selected', 'true');
     this.#list.setAttribute('aria-activedescendant', row.id);
     // Within the log only: scrollIntoView would move the page as well.
-    const top = row.offsetTop - this.#list.offsetTop;
+    const top = row.offsetTop;
     const { scrollTop, clientHeight } = this.#list;
     if (top < scrollTop) this.#list.scrollTop = top;
     else if (top + row.offsetHeight > scrollTop + clientHeight)

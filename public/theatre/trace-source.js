@@ -93,7 +93,7 @@ export class TraceSource extends HTMLElement {
       line.row.dataset.lit = line.row.dataset.lit === 'now' || pid === acting ? 'now' : 'there';
       say(line.mark, [line.mark.textContent, roleOf(trace, pid)].filter(Boolean).join(', '));
       if (!follow || pid !== acting) continue;
-      const top = line.row.offsetTop - this.#code.offsetTop;
+      const top = line.row.offsetTop;
       const { scrollTop, clientHeight } = this.#code;
       if (top < scrollTop + 20 || top > scrollTop + clientHeight - 60) this.#code.scrollTop = top - clientHeight / 2;
     }

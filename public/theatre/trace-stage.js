@@ -74,6 +74,7 @@ class ObjectBox {
   /** @param {import('./types.js').TracedObject} object */
   constructor(object) {
     this.id = object.id;
+    this.kind = object.kind;
     this.root = h('div', { role: 'group', class: 'object', 'data-kind': object.kind, 'aria-label': object.name });
     this.root.append(h('h4', {}, object.name), this.items, this.words);
   }
@@ -83,20 +84,25 @@ class ObjectBox {
     this.root.hidden = !present;
     if (this.shown === state) return;
     this.shown = state;
-    const drawn = state.items.slice(0, MOST_ITEMS).map(({ message, bytes, read }) => {
+    // What lies in a semaphore is its value, which stands among the words.
+    if (this.kind !== 'semaphore') this.#fill(state.items);
+    say(this.words, wordsText(state.words));
+  }
+
+  /** @param {import('./types.js').Item[]} items */
+  #fill(items) {
+    const drawn = items.slice(0, MOST_ITEMS).map(({ message, bytes, read }) => {
       const label = message === null ? '' : String(message);
       const title = `${message === null ? '' : `message ${message}, `}${counted(bytes, 'byte')}${read ? ', already read' : ''}`;
       return h('span', { class: read ? 'item read' : 'item', title }, label);
     });
-    const unread = state.items.filter(({ read }) => !read);
-    const bytes = unread.reduce((sum, item) => sum + item.bytes, 0);
-    const rest = state.items.length - drawn.length;
+    const bytes = items.reduce((sum, item) => sum + (item.read ? 0 : item.bytes), 0);
+    const rest = items.length - drawn.length;
     this.items.replaceChildren(
       ...drawn,
       rest > 0 ? `+${rest} ` : '',
       h('span', { class: 'soft number' }, holds(bytes)),
     );
-    say(this.words, wordsText(state.words));
   }
 }
 

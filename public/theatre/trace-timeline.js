@@ -16,6 +16,15 @@ const LANES = [
 ];
 const KERNEL = { top: 68, bottom: 132 };
 
+/** Near-black or white, whichever can be read on a colour (WCAG 2.2, relative luminance). @param {string} colour 'rgb(…)' */
+function readable(colour) {
+  const [red, green, blue] = (colour.match(/[\d.]+/g) ?? []).map((part) => {
+    const share = Number(part) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? '#111' : '#fff';
+}
+
 /** @typedef {{event: number, from: number, to: number, process: number}} Bar in shown milliseconds */
 
 export class TraceTimeline extends HTMLElement {
@@ -26,6 +35,7 @@ export class TraceTimeline extends HTMLElement {
   /** @type {{at: number, name: string}[]} */ #parts = [];
   #longest = 0;
   #font = '';
+  #onAccent = ''; // the colour of text on the accent
   #position = 0;
   #width = 0;
   #hideFuture = false;
@@ -93,6 +103,7 @@ export class TraceTimeline extends HTMLElement {
       this.#colours[name] = getComputedStyle(probe).color;
     }
     probe.remove();
+    this.#onAccent = readable(this.#colours['--accent']);
     this.#draw();
   }
 
@@ -199,8 +210,7 @@ export class TraceTimeline extends HTMLElement {
     const fits = ink.measureText(label).width < width - 8;
     ink.fillStyle = colours['--ink'];
     if (inKernel && !fits) return this.#label(ink, event.name, left + 4, kernel - above * LANE, width + 60);
-    // The accents are all dark enough or light enough for one of the two: near-black does on each of them.
-    if (fits && inKernel && !asleep) ink.fillStyle = '#111';
+    if (fits && inKernel && !asleep) ink.fillStyle = this.#onAccent;
     if (fits) ink.fillText(label, left + 4, y + 0.5);
     else this.#label(ink, event.name, left, own + above * LANE, width + 40);
   }
