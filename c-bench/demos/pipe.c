@@ -30,28 +30,30 @@ static void read_messages(int count) {
     }
 }
 
-void pipe_demo(int count) {
-    phase(SETUP);
-    demo.role = WRITER;
-    if (pipe(ends))
-        fail("pipe");
-
-    pid_t reader = fork(); /* the new process has both ends, too */
-    if (reader < 0)
-        fail("fork");
-
-    if (reader == 0) {
-        begin_as(READER);
-        close(ends[1]); /* a pipe ends only when nobody could write to it any more */
-        read_messages(count);
-        phase(TEARDOWN);
-        close(ends[0]);
-        _exit(0);
-    }
+static void be_writer(int count) {
+    begin_as(WRITER);
     close(ends[0]);
     write_messages(count);
     phase(TEARDOWN);
     close(ends[1]);
-    wait_for(reader);
+    _exit(0);
+}
+
+void pipe_demo(int count) {
+    phase(SETUP);
+    demo.role = READER;
+    if (pipe(ends))
+        fail("pipe");
+
+    pid_t writer = fork(); /* the new process has both ends, too */
+    if (writer < 0)
+        fail("fork");
+    if (writer == 0)
+        be_writer(count);
+    close(ends[1]); /* a pipe ends only when nobody could write to it any more */
+    read_messages(count);
+    phase(TEARDOWN);
+    close(ends[0]);
+    wait_for(writer);
     _exit(0);
 }

@@ -42,13 +42,21 @@ void tracee_read_state(struct tracee *tracee) {
         tracee->role = state.role;
 }
 
-uint64_t tracee_switches(const struct tracee *tracee) {
-    static const char key[] = "\nvoluntary_ctxt_switches:";
-    char text[4096];
+/* The text behind a key in its status file, in static storage; "" where there is none. */
+static const char *status_of(const struct tracee *tracee, const char *key) {
+    static char text[4096];
     ssize_t got = pread(tracee->status_fd, text, sizeof text - 1, 0);
     text[got < 0 ? 0 : got] = '\0';
     const char *found = strstr(text, key);
-    return found ? strtoull(found + sizeof key - 1, NULL, 10) : 0;
+    return found ? found + strlen(key) : "";
+}
+
+uint64_t tracee_switches(const struct tracee *tracee) {
+    return strtoull(status_of(tracee, "\nvoluntary_ctxt_switches:"), NULL, 10);
+}
+
+bool tracee_sleeps(const struct tracee *tracee) {
+    return status_of(tracee, "\nState:\t")[0] == 'S';
 }
 
 void print_words(const struct tracee *tracee) {

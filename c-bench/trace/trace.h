@@ -19,6 +19,7 @@ struct tracee {
     int memory_fd, status_fd; /* /proc/PID/mem and /proc/PID/status */
     struct demo_state state;  /* as read at the last stop */
     enum role role;           /* the last that it had */
+    bool stopped;             /* for this tracer, until go_on() */
     bool in_call;             /* between entry and exit of a system call */
     uint64_t number, arguments[6];
     uint64_t switches;            /* voluntary ones, at the call's entry... */
@@ -37,6 +38,8 @@ void tracee_read_state(struct tracee *tracee);
 /* How often it went to sleep of itself, up to now. Call after a ptrace request, which waits until the process has
  * really left its core. */
 uint64_t tracee_switches(const struct tracee *tracee);
+/* Does it sleep, in a call that waits for something? */
+bool tracee_sleeps(const struct tracee *tracee);
 /* The values of the watched words, as the member "words" of the event under way. */
 void print_words(const struct tracee *tracee);
 /* What a descriptor is, as {"fd", "target", "device", "inode"}; nothing when it is none. */

@@ -26,6 +26,8 @@
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 #define MOST_TRACEES 4
 #define LIMIT_SECONDS 60
+#define PATIENCE_NS 200000 /* how long one process stays stopped for the other's next stop... */
+#define LOOK_NS 40000      /* ...and how often to look whether that one has fallen asleep meanwhile */
 #define MAX_SYSCALLS 1024
 
 /* EXITKILL: should this process be killed, so is what it traces. */
@@ -35,6 +37,11 @@ static const long trace_options =
 static const char *const syscall_names[MAX_SYSCALLS] = {
 #include "syscall-names.inc"
 };
+
+static const char refused[] =
+    "System calls cannot be recorded here, because ptrace was refused (%s). In a container, start it with "
+    "--cap-add=SYS_PTRACE; elsewhere, /proc/sys/kernel/yama/ptrace_scope must be 0 or 1; and nothing else, such as "
+    "strace or a debugger, may trace this already.";
 
 static struct tracee tracees[MOST_TRACEES];
 static volatile sig_atomic_t time_is_up;
@@ -184,6 +191,7 @@ static bool at_breakpoint(struct tracee *tracee, const struct stop *stop) {
 
 /* Let a stopped process go on, with the signal that it stopped for if that was one of its own. */
 static void go_on(struct tracee *tracee, long signal) {
+    tracee->stopped = false;
     tracee->began_ns = monotonic_ns();
     ptrace(PTRACE_SYSCALL, tracee->pid, NULL, signal);
 }
@@ -196,6 +204,7 @@ static void at_stop(struct tracee *tracee, const struct stop *stop) {
     if (signal == SYSCALL_STOP) {
         at_syscall(tracee, stop);
     } else if (event == PTRACE_EVENT_STOP && signal != SIGTRAP) {
+        tracee->stopped = false;
         ptrace(PTRACE_LISTEN, tracee->pid, NULL, NULL); /* stopped by job control, until it is continued */
         return;
     } else if (!event && signal == SIGTRAP) {
@@ -203,6 +212,10 @@ static void at_stop(struct tracee *tracee, const struct stop *stop) {
         if (!at_breakpoint(tracee, stop))
             passed_on = signal;
         begins = tracee->step && tracee->step != before;
+    } else if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) {
+        unsigned long child;
+        if (ptrace(PTRACE_GETEVENTMSG, tracee->pid, NULL, &child) == 0 && !find_tracee((pid_t)child))
+            new_tracee((pid_t)child); /* known before it stops for the first time */
     } else if (!event) {
         passed_on = signal;
     }
@@ -215,20 +228,46 @@ static void at_stop(struct tracee *tracee, const struct stop *stop) {
         tracee->began_ns = call_began_ns;
 }
 
-/* All stops that there are, at least one. 0: nobody is left; -1: the time is up. */
-static int collect(struct stop *stops, int most) {
-    int count = 0;
-    while (count < most) {
-        struct stop *stop = &stops[count];
-        stop->pid = waitpid(-1, &stop->status, __WALL | (count ? WNOHANG : 0));
+/* One stop, if there is one; `flags` as for waitpid(). -1: nobody is left, or the time is up; 0: not now. */
+static int next_stop(struct stop *stop, int flags) {
+    for (;;) {
+        stop->pid = waitpid(-1, &stop->status, __WALL | flags);
         stop->seen_ns = monotonic_ns();
-        if (stop->pid < 0 && errno == EINTR && time_is_up)
-            return -1;
-        if (stop->pid < 0 && errno == EINTR)
-            continue;
-        if (stop->pid <= 0)
+        if (stop->pid >= 0 || errno != EINTR || time_is_up)
             break;
-        count++;
+    }
+    struct tracee *tracee = stop->pid > 0 ? find_tracee(stop->pid) : NULL;
+    if (tracee)
+        tracee->stopped = true;
+    return stop->pid > 0 ? 1 : stop->pid;
+}
+
+/* Is there a process that neither has stopped nor sleeps? */
+static bool one_is_under_way(void) {
+    for (int i = 0; i < MOST_TRACEES; i++)
+        if (tracees[i].pid && !tracees[i].stopped && !tracee_sleeps(&tracees[i]))
+            return true;
+    return false;
+}
+
+/* Wait for stops: at least one, and then for the other process's, unless it sleeps or spins. So the two go on in step,
+ * and none runs ahead only because it happens to be on this process's core and is let go on faster. SIGCHLD, which each
+ * stop sends, is blocked, so none is missed. */
+static int collect(struct stop *stops, int most, const sigset_t *child_stopped) {
+    int count = next_stop(&stops[0], 0);
+    if (count <= 0)
+        return count;
+    uint64_t patience_ns = stops[0].seen_ns + PATIENCE_NS;
+    while (count < most) {
+        int more = next_stop(&stops[count], WNOHANG);
+        if (more < 0)
+            break;
+        count += more;
+        if (more)
+            continue;
+        if (!one_is_under_way() || monotonic_ns() > patience_ns)
+            break;
+        sigtimedwait(child_stopped, NULL, &(struct timespec){.tv_nsec = LOOK_NS});
     }
     return count;
 }
@@ -236,11 +275,15 @@ static int collect(struct stop *stops, int most) {
 /* Watch until all processes have ended. True: the first one ended well. */
 static bool watch_all(pid_t first) {
     bool well = false;
+    sigset_t child_stopped;
+    sigemptyset(&child_stopped);
+    sigaddset(&child_stopped, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child_stopped, NULL);
     for (;;) {
         struct stop stops[MOST_TRACEES + 1];
-        int count = collect(stops, MOST_TRACEES + 1);
+        int count = collect(stops, MOST_TRACEES + 1, &child_stopped);
         if (count <= 0)
-            return count == 0 && well;
+            return well && !time_is_up;
         for (int i = 0; i < count; i++) {
             const struct stop *stop = &stops[i];
             struct tracee *tracee = find_tracee(stop->pid);
@@ -265,7 +308,7 @@ static void on_alarm(int signal) {
 }
 
 static void print_error(const char *code, const char *format, const char *reason) {
-    char sentence[256];
+    char sentence[512];
     snprintf(sentence, sizeof sentence, format, reason);
     event_begin("error");
     event_string("code", code);
@@ -282,14 +325,14 @@ int trace_demo(const struct demo_entry *entry, int count) {
     }
     if (ptrace(PTRACE_SEIZE, pid, NULL, trace_options) || ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) ||
         waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status) || !plant_breakpoints(pid)) {
-        print_error("ERR_PTRACE_REFUSED", "ptrace was refused: %s", strerror(errno));
+        print_error("ERR_PTRACE_REFUSED", refused, strerror(errno));
         kill(pid, SIGKILL);
         waitpid(pid, NULL, __WALL);
         return 1;
     }
     struct tracee *tracee = new_tracee(pid);
     if (!tracee) {
-        print_error("ERR_PTRACE_REFUSED", "the memory of a traced process cannot be read: %s", strerror(errno));
+        print_error("ERR_PTRACE_REFUSED", refused, strerror(errno));
         return 1; /* EXITKILL ends the demo */
     }
     sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_alarm}, NULL);

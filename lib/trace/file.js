@@ -1,0 +1,27 @@
+'use strict';
+// A trace as a file: JSON with one event a line, so that two recordings can be compared line by line.
+
+/** @typedef {import('./record.js').Trace} Trace */
+
+/** Lists and tables of these names have a line for each of their items. */
+const BY_LINE = new Set(['processes', 'sources', 'objects', 'events']);
+
+/** @param {unknown} value */
+function byLine(value) {
+  const list = Array.isArray(value);
+  const items = list
+    ? value.map((item) => JSON.stringify(item))
+    : Object.entries(Object(value)).map(([key, item]) => `${JSON.stringify(key)}: ${JSON.stringify(item)}`);
+  const [open, close] = list ? '[]' : '{}';
+  return `${open}\n    ${items.join(',\n    ')}\n  ${close}`;
+}
+
+/** @param {Trace} trace */
+function traceText(trace) {
+  const members = Object.entries(trace).map(
+    ([key, value]) => `${JSON.stringify(key)}: ${BY_LINE.has(key) ? byLine(value) : JSON.stringify(value)}`,
+  );
+  return `{\n  ${members.join(',\n  ')}\n}\n`;
+}
+
+module.exports = { traceText };

@@ -1,0 +1,63 @@
+'use strict';
+// What the tracer printed, put together: each call's "enter" with its "leave", times counted from the first.
+
+/** @typedef {import('./decode.js').RawCall} RawCall */
+/** @typedef {import('./decode.js').RawWord} RawWord */
+/**
+ * @typedef {object} RawStep something done in user space
+ * @property {number} pid
+ * @property {string} name
+ * @property {'store' | 'load' | 'release' | 'see'} step
+ * @property {number} bytes
+ * @property {number} address
+ * @property {'setup' | 'message' | 'teardown'} phase
+ * @property {number | null} message
+ * @property {string} file
+ * @property {number} line
+ * @property {number} t
+ * @property {number} end
+ * @property {RawWord[]} words
+ */
+/** @typedef {{kind: 'syscall', raw: RawCall} | {kind: 'step', raw: RawStep}} RawEvent */
+
+/** Is it part of a step that made calls? Then the calls tell what happened. @param {RawStep} step @param {RawCall[]} calls */
+const madeCalls = (step, calls) => calls.some(({ pid, t }) => pid === step.pid && t >= step.t && t < step.end);
+
+/**
+ * @param {import('../bench/programs.js').ProgramEvent[]} lines
+ * @returns {{events: RawEvent[], roles: Map<number, string>}} events in order of their begin
+ */
+function readRaw(lines) {
+  /** @type {Map<number, any>} */
+  const entered = new Map();
+  /** @type {RawCall[]} */
+  const calls = [];
+  /** @type {RawStep[]} */
+  const steps = [];
+  /** @type {Map<number, string>} */
+  const roles = new Map();
+  const never = { end: null, result: '', sleeps: 0, made: [], out: {}, words: [] };
+  for (const line of lines) {
+    if (line.type === 'enter') entered.set(line.pid, line);
+    if (line.type === 'step') steps.push(/** @type {any} */ (line));
+    if (line.type === 'gone') roles.set(line.pid, line.role);
+    const enter = entered.get(line.pid);
+    if (!enter || (line.type !== 'leave' && line.type !== 'gone')) continue;
+    calls.push({ ...enter, ...(line.type === 'leave' ? line : { ...never, t: line.t }) });
+    entered.delete(line.pid);
+  }
+  /** @type {RawEvent[]} */
+  const events = [
+    ...calls.map((raw) => ({ kind: /** @type {'syscall'} */ ('syscall'), raw })),
+    ...steps.filter((step) => !madeCalls(step, calls)).map((raw) => ({ kind: /** @type {'step'} */ ('step'), raw })),
+  ];
+  events.sort((a, b) => a.raw.t - b.raw.t);
+  const start = events[0]?.raw.t ?? 0;
+  for (const { raw } of events) {
+    raw.t -= start;
+    if (raw.end !== null) raw.end -= start;
+  }
+  return { events, roles };
+}
+
+module.exports = { readRaw };

@@ -1,0 +1,94 @@
+'use strict';
+// Values in memory as strace prints them: strings, socket addresses, messages with descriptors in them.
+const c = require('./constants.js');
+
+const SHOWN_BYTES = 80; // of a buffer; the demos' messages have no more
+const ESCAPES = new Map([
+  [9, '\\t'],
+  [10, '\\n'],
+  [11, '\\v'],
+  [12, '\\f'],
+  [13, '\\r'],
+  [34, '\\"'],
+  [92, '\\\\'],
+]);
+
+/**
+ * Bytes as a C string.
+ * @param {Buffer} bytes those that were recorded
+ * @param {number} length how many there were
+ */
+function quoted(bytes, length) {
+  const shown = bytes.subarray(0, SHOWN_BYTES);
+  let text = '';
+  for (const [i, byte] of shown.entries()) {
+    const escaped = ESCAPES.get(byte);
+    if (escaped) text += escaped;
+    else if (byte >= 0x20 && byte < 0x7f) text += String.fromCharCode(byte);
+    else text += octal(byte, shown[i + 1]);
+  }
+  return `"${text}"${length > shown.length ? '...' : ''}`;
+}
+
+/** As short as can be: a digit that follows must not be taken for part of it. @param {number} byte @param {number} [next] */
+function octal(byte, next = 0) {
+  const digits = byte.toString(8);
+  const digitFollows = next >= 0x30 && next <= 0x37;
+  return `\\${digitFollows ? digits.padStart(3, '0') : digits}`;
+}
+
+/** What a socket is bound to, as a key: "/tmp/x.sock" or "127.0.0.1:4711". @param {Buffer} raw */
+function addressKey(raw) {
+  const family = raw.length >= 2 ? raw.readUInt16LE(0) : 0;
+  if (family === 1) {
+    const end = raw.indexOf(0, 2);
+    return raw.toString('latin1', 2, end < 0 ? raw.length : end);
+  }
+  if (family === 2) return `${[...raw.subarray(4, 8)].join('.')}:${raw.readUInt16BE(2)}`;
+  return raw.toString('hex');
+}
+
+/** A socket address. @param {Buffer} raw */
+function address(raw) {
+  const family = raw.length >= 2 ? raw.readUInt16LE(0) : 0;
+  const key = addressKey(raw);
+  if (family === 1) return `{sa_family=AF_UNIX, sun_path=${JSON.stringify(key)}}`;
+  if (family === 2) {
+    const [host, port] = key.split(':');
+    return `{sa_family=AF_INET, sin_port=htons(${port}), sin_addr=inet_addr("${host}")}`;
+  }
+  return `{sa_family=${c.FAMILIES[family] ?? family}, ...}`;
+}
+
+/**
+ * A struct msghdr.
+ * @param {{data?: string, dataBytes: number, pieces: number, controlBytes: number, flags: number, rights: {fd: number, target: string}[]}} raw
+ */
+function message({ data = '', dataBytes, pieces, controlBytes, flags, rights }) {
+  const fds = rights.map(({ fd, target }) => `${fd}<${target}>`).join(', ');
+  const length = 16 + 4 * rights.length;
+  const control = rights.length
+    ? `msg_control=[{cmsg_len=${length}, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, cmsg_data=[${fds}]}], `
+    : '';
+  const bytes = Buffer.from(data, 'hex').subarray(0, dataBytes);
+  const piece = `{iov_base=${quoted(bytes, dataBytes)}, iov_len=${dataBytes}}`;
+  return (
+    `{msg_name=NULL, msg_namelen=0, msg_iov=[${piece}], msg_iovlen=${pieces}, ${control}` +
+    `msg_controllen=${controlBytes}, msg_flags=${c.flags(flags, c.MSG)}}`
+  );
+}
+
+/** The message of a demo that 64 bytes are, or null. @param {Buffer} bytes */
+function payloadOf(bytes) {
+  if (bytes.length !== 64) return null;
+  const end = bytes.indexOf(0, 16);
+  return {
+    sequence: bytes.readInt32LE(0),
+    type: bytes.readInt32LE(4),
+    value: bytes.readDoubleLE(8),
+    text: bytes.toString('latin1', 16, Math.min(end < 0 ? 56 : end, 56)),
+    done: bytes.readInt32LE(56) !== 0,
+  };
+}
+
+module.exports = { address, addressKey, message, payloadOf, quoted };
