@@ -115,7 +115,7 @@ export function rowAxis({ results, expected = 0 }) {
   const { ticks, ...rest } = axis('', steps, (value) => results[Math.round(last + 0.5 - value)].mechanism);
   return {
     ...rest,
-    min: Math.min(0, results.length - expected),
+    min: Math.min(0, results.length - expected) - 0.1,
     max: results.length,
     grid: { display: false },
     ticks: { ...ticks, color: colour('ink'), autoSkip: false },
