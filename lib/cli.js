@@ -7,6 +7,7 @@ const { version } = require('../package.json');
 const { benchCommand } = require('./bench/command.js');
 const { doctorCommand } = require('./doctor.js');
 const { CrossingsError } = require('./errors.js');
+const { traceCommand } = require('./trace/command.js');
 const { labCommand } = require('./lab.js');
 
 const SIGNALS = /** @type {const} */ ({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 });
@@ -35,6 +36,7 @@ function buildProgram(signal) {
     .showSuggestionAfterError(true);
   program.enablePositionalOptions();
   program.addCommand(inheriting(benchCommand(signal), program));
+  program.addCommand(inheriting(traceCommand(signal), program));
   program.addCommand(inheriting(doctorCommand(signal), program));
   program.addCommand(inheriting(labCommand(signal), program));
   return program;

@@ -1,0 +1,68 @@
+'use strict';
+// `crossings trace MECHANISM`: what two processes really do to pass ten messages.
+const { Command } = require('commander');
+const { checkWritable, writeWhole } = require('../bench/export.js');
+const { styleFor, wrap } = require('../style.js');
+const { traceText } = require('./file.js');
+const { renderBill, renderLog } = require('./log.js');
+const { toTraceEvents } = require('./perfetto.js');
+const { recordTrace } = require('./record.js');
+
+const WIDTH = 100; // columns of prose
+const PLAIN_WIDTH = 160; // of a line of the log, where that is no terminal
+const LEAST_WIDTH = 72;
+
+/** @typedef {import('./record.js').Trace} Trace */
+
+/** @type {Record<string, (trace: Trace) => string>} */
+const FILES = {
+  json: traceText,
+  perfetto: (trace) => `${JSON.stringify(toTraceEvents(trace))}\n`,
+};
+
+/** @param {Trace} trace */
+function printTrace(trace) {
+  const { title, parameters, processes, environment } = trace;
+  const style = styleFor(process.stdout);
+  const width = process.stdout.isTTY ? Math.max(process.stdout.columns ?? WIDTH, LEAST_WIDTH) : PLAIN_WIDTH;
+  const who = processes.map(({ role, pid }) => `the ${role} is process ${pid}`).join(', ');
+  const count = `${parameters.messages} ${parameters.messages === 1 ? 'message' : 'messages'}`;
+  const paragraphs = [
+    `${style.bold(title)}: ${count} of at most ${parameters.sizeBytes} bytes; ${who}. Times in microseconds.`,
+    renderLog(trace, style, width),
+    renderBill(trace)
+      .map((sentence) => wrap(sentence, WIDTH))
+      .join('\n'),
+    style.dim(wrap(`${environment.cpu}, ${environment.kernel}; virtualization: ${environment.virtualization}.`, WIDTH)),
+  ];
+  process.stdout.write(`\n${paragraphs.join('\n\n')}\n\n`);
+}
+
+/**
+ * @param {string} mechanism
+ * @param {any} options as commander read them
+ * @param {AbortSignal} signal
+ */
+async function trace(mechanism, options, signal) {
+  for (const name of Object.keys(FILES)) if (options[name]) checkWritable(`--${name}`, options[name]);
+  const recorded = await recordTrace({ mechanism, messages: options.messages }, { signal });
+  for (const [name, toText] of Object.entries(FILES)) if (options[name]) writeWhole(options[name], toText(recorded));
+  printTrace(recorded);
+  for (const name of Object.keys(FILES)) {
+    if (options[name]) process.stdout.write(`${options[name]} has been written.\n`);
+  }
+}
+
+/** @param {AbortSignal} signal */
+function traceCommand(signal) {
+  return new Command('trace')
+    .description('record the system calls by which two processes pass a few messages, and the line of C that made each')
+    .argument('<mechanism>', 'pipe, uds, tcp, shm-sem, shm-spin or ring')
+    .option('--messages <n>', 'how many messages, 1 to 1000', '10')
+    .option('--json <file>', 'write the whole recording')
+    .option('--perfetto <file>', 'write it as Trace Event JSON, for ui.perfetto.dev')
+    .allowExcessArguments(false)
+    .action((mechanism, options) => trace(mechanism, options, signal));
+}
+
+module.exports = { traceCommand };

@@ -1,0 +1,144 @@
+'use strict';
+// A recording as text: a log like strace's of both processes, and the bill of one message.
+const { significant } = require('../bench/numbers.js');
+
+/** @typedef {import('../style.js').Style} Style */
+/** @typedef {import('./record.js').Trace} Trace */
+/** @typedef {import('./record.js').TraceEvent} TraceEvent */
+
+/** @param {number} ns */
+function duration(ns) {
+  if (ns < 1000) return `${significant(ns)} ns`;
+  return ns < 1e6 ? `${significant(ns / 1000)} µs` : `${significant(ns / 1e6)} ms`;
+}
+
+/** @param {number} count @param {string} one @param {string} [many] */
+const counted = (count, one, many = `${one}s`) => `${Number(count.toFixed(1))} ${count === 1 ? one : many}`;
+
+/** The part of the recording that each event is shown in: 0 the set-up, n message n, then the tear-down. @param {Trace} trace */
+function parts({ events, parameters }) {
+  const last = events.findLastIndex(({ phase }) => phase === 'message');
+  let part = 0;
+  return events.map(({ phase, message }, i) => {
+    if (i > last) return parameters.messages + 1;
+    if (phase === 'message') part = Math.max(part, message ?? 1);
+    return part;
+  });
+}
+
+/** @param {number} part @param {number} messages */
+function heading(part, messages) {
+  if (part === 0) return 'Set-up';
+  return part > messages ? 'Tear-down' : `Message ${part}`;
+}
+
+/** @param {string} text @param {number} width */
+const cut = (text, width) => (text.length > width ? `${text.slice(0, Math.max(width - 1, 1))}…` : text);
+
+/** What was done, and what came of it. @param {TraceEvent} event */
+function told({ kind, name, args, call, result }) {
+  if (kind === 'step') return { what: `· ${name}`, outcome: '' };
+  return { what: `${call ? `${call}: ` : ''}${name}(${args.join(', ')})`, outcome: ` = ${result}` };
+}
+
+/** Remarks behind a line. @param {TraceEvent} event @param {Trace} trace */
+function remarks({ kind, sleeps, wokenBy, memory, t, end }, { events, processes }) {
+  const list = [];
+  if (sleeps && end !== null) {
+    const waker = wokenBy === null ? null : events[wokenBy];
+    const role = processes.find(({ pid }) => pid === waker?.pid)?.role;
+    list.push(
+      `slept, ${duration(end - t)} in all${waker ? `; woken by the ${role}’s ${waker.call ?? waker.name}` : ''}`,
+    );
+  }
+  if (kind === 'step' && memory) {
+    list.push(
+      Object.entries(memory)
+        .map(([word, value]) => `${word} = ${value}`)
+        .join(', '),
+    );
+  }
+  return list;
+}
+
+/**
+ * The log, a line for each event.
+ * @param {Trace} trace
+ * @param {Style} style
+ * @param {number} width of a line at most
+ */
+function renderLog(trace, style, width) {
+  const { events, processes, parameters } = trace;
+  const roles = new Map(processes.map(({ pid, role }) => [pid, role]));
+  const digits = significant(Math.ceil((events.at(-1)?.t ?? 0) / 1000), 9).length + 2;
+  const lines = [];
+  let shown = -1;
+  for (const [i, part] of parts(trace).entries()) {
+    const event = events[i];
+    if (part !== shown) lines.push('', style.bold(heading(part, parameters.messages)));
+    shown = part;
+    const at = (event.t / 1000).toFixed(1).padStart(digits);
+    const source = event.source ? `${event.source.file.split('/').pop()}:${event.source.line}` : '';
+    const front = `${at}  ${(roles.get(event.pid) ?? '').padEnd(6)}  `;
+    const { what, outcome } = told(event);
+    const room = width - front.length - outcome.length - source.length - 2;
+    const text = cut(what, room);
+    const space = ' '.repeat(Math.max(2, room - text.length + 2));
+    const failed = outcome.startsWith(' = -1');
+    const paint = roles.get(event.pid) === 'reader' ? style.good : (/** @type {string} */ plain) => plain;
+    lines.push(
+      style.dim(`${at}  `) +
+        paint(front.slice(at.length + 2)) +
+        text +
+        (failed ? style.bad(outcome) : outcome) +
+        space +
+        style.dim(source),
+    );
+    for (const remark of remarks(event, trace))
+      lines.push(style.dim(`${' '.repeat(front.length)}  ${cut(remark, width - front.length - 2)}`));
+  }
+  return lines.join('\n').trimStart();
+}
+
+/** What the messages cost, counted in the recording. @param {Trace} trace */
+function billOf({ events, parameters }) {
+  const during = events.filter(({ phase }) => phase === 'message');
+  const sum = (/** @type {(event: TraceEvent) => number} */ count) =>
+    during.reduce((total, event) => total + count(event), 0);
+  const copies = during.flatMap(({ effects }) => effects.filter((effect) => effect.do === 'copy'));
+  const own = during.flatMap(({ effects }) =>
+    effects.filter((effect) => effect.do === 'store' || effect.do === 'load'),
+  );
+  return {
+    messages: parameters.messages,
+    calls: sum(({ kind }) => Number(kind === 'syscall')),
+    sleeps: sum(({ sleeps }) => sleeps),
+    kernelCopies: copies.length,
+    ownCopies: own.length,
+    bytes: [...copies, ...own].reduce((total, { bytes = 0 }) => total + bytes, 0),
+  };
+}
+
+/** @param {Trace} trace @returns {string[]} sentences */
+function renderBill(trace) {
+  const { messages, calls, sleeps, kernelCopies, ownCopies, bytes } = billOf(trace);
+  const { syscallNs } = trace.floors;
+  const { median } = trace.untraced.messageNs;
+  const each = (/** @type {number} */ count) => count / messages;
+  const callsNs = each(calls) * syscallNs;
+  const price =
+    calls === 0
+      ? `A message took ${duration(median)} untraced, and none of it in the kernel.`
+      : `${counted(each(calls), 'system call')} at ${duration(syscallNs)}, the cheapest one of this machine, ` +
+        `${each(calls) === 1 ? 'is' : 'are'} ${duration(callsNs)} of the ${duration(median)} that a message took untraced; ` +
+        'the rest is what the calls do: copy, put to sleep, wake.';
+  return [
+    `A message cost ${counted(each(calls), 'system call')}, ${counted(each(kernelCopies), 'copy', 'copies')} by the kernel, ` +
+      `${counted(each(ownCopies), 'copy', 'copies')} by the processes themselves (${significant(each(bytes))} bytes in all) ` +
+      `and ${counted(each(sleeps), 'sleep')}.`,
+    price,
+    'Tracing slowed this run down, so the times in the log are no benchmark; `crossings bench` measures.',
+  ];
+}
+
+module.exports = { billOf, renderBill, renderLog };
