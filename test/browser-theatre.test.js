@@ -43,12 +43,21 @@ describeInBrowser('the theatre', () => {
 
   /** Everything that the theatre shows of a moment. @param {any} page */
   const shownBy = (page) =>
-    page.evaluate(() =>
-      ['trace-stage', 'trace-log', 'trace-source', 'trace-bill', '.caption', '#where']
+    page.evaluate(() => {
+      // Elements that are to be seen, their attributes in alphabetical order: what was set first makes no difference.
+      const seen = (/** @type {Element} */ element) => {
+        if (/** @type {HTMLElement} */ (element).hidden) return '';
+        const attributes = [...element.attributes].map(({ name, value }) => ` ${name}="${value}"`).sort();
+        /** @type {string} */
+        const inside =
+          element.children.length > 0 ? [...element.children].map(seen).join('') : String(element.textContent);
+        return `<${element.localName}${attributes.join('')}>${inside}`;
+      };
+      return ['trace-stage', 'trace-log', 'trace-source', 'trace-bill', '.caption', '#where']
         .flatMap((selector) => [...document.querySelectorAll(selector)])
-        .map((part) => part.innerHTML)
-        .join('\n'),
-    );
+        .map(seen)
+        .join('\n');
+    });
 
   /** A figure of the table of counters. @param {any} page @param {string} name @param {number} [column] */
   const counter = async (page, name, column = 0) => {
@@ -143,6 +152,7 @@ describeInBrowser('the theatre', () => {
     const before = await counter(page, 'crossings');
     await page.keyboard.press('3');
     expect(await counter(page, 'crossings')).toBe(before);
+    expect(await counter(page, 'crossings', 1)).toBe(0);
     expect(await counter(page, 'copies by the processes')).toBe(20);
     await page.close();
   });

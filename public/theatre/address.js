@@ -7,12 +7,13 @@ import { SPEEDS } from './player.js';
 /** @param {string[]} names the mechanisms that there are @returns {View} */
 export function readAddress(names) {
   const given = new URLSearchParams(location.hash.slice(1));
-  const mechanism = given.get('mechanism') ?? '';
+  const asked = given.get('mechanism') ?? '';
+  const mechanism = names.includes(asked) ? asked : names.includes('pipe') ? 'pipe' : names[0];
   const beside = given.get('with') ?? '';
   const at = Number(given.get('at'));
   const speed = Number(given.get('speed'));
   return {
-    mechanism: names.includes(mechanism) ? mechanism : names.includes('pipe') ? 'pipe' : names[0],
+    mechanism,
     with: names.includes(beside) && beside !== mechanism ? beside : null,
     at: Number.isInteger(at) && at > 0 ? at : 0,
     speed: SPEEDS.includes(speed) ? speed : 1,

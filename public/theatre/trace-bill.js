@@ -97,7 +97,7 @@ export class TraceBill extends HTMLElement {
 
   /** @param {Play} play @param {import('./types.js').Moment | null} moment */
   #detail({ trace }, moment) {
-    if (!moment) return this.#details.replaceChildren(h('dd', {}, 'Nothing yet.'));
+    if (!moment) return this.#details.replaceChildren(h('dt', {}, 'who'), h('dd', {}, 'nobody yet'));
     const event = trace.events[moment.event];
     const over = moment.edge !== 'enter';
     const waker = event.wokenBy === null || event.wokenBy === undefined ? null : trace.events[event.wokenBy];

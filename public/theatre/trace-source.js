@@ -27,7 +27,13 @@ export class TraceSource extends HTMLElement {
     this.#play = play;
     const files = Object.keys(play.trace.sources);
     this.#choice.replaceChildren(...files.map((file) => h('option', { value: file }, file)));
-    this.#open(files.find((file) => file.includes('/demos/')) ?? files[0]);
+    this.#open(this.#first());
+  }
+
+  /** The demo itself, before anything has happened. */
+  #first() {
+    const { sources, mechanism } = /** @type {Play} */ (this.#play).trace;
+    return Object.keys(sources).find((file) => file.endsWith(`/demos/${mechanism}.c`)) ?? Object.keys(sources)[0];
   }
 
   /** @param {string} file */
@@ -71,9 +77,8 @@ export class TraceSource extends HTMLElement {
     if (!play) return;
     this.#count = count;
     const current = count > 0 ? play.trace.events[play.moments[count - 1].event] : null;
-    if (follow && current?.source && current.source.file !== this.#file && current.source.file in play.trace.sources) {
-      this.#open(current.source.file);
-    }
+    const file = current?.source?.file ?? this.#first();
+    if (follow && file !== this.#file && file in play.trace.sources) this.#open(file);
     this.#light(follow);
   }
 

@@ -85,8 +85,11 @@ class ObjectBox {
     if (this.shown === state) return;
     this.shown = state;
     // What lies in a semaphore is its value, which stands among the words.
-    if (this.kind !== 'semaphore') this.#fill(state.items);
-    say(this.words, wordsText(state.words));
+    this.items.hidden = this.kind === 'semaphore';
+    this.#fill(state.items);
+    this.words.replaceChildren(
+      ...Object.entries(state.words).map(([word, value]) => h('span', {}, `${word} `, h('b', {}, String(value)))),
+    );
   }
 
   /** @param {import('./types.js').Item[]} items */
@@ -108,12 +111,6 @@ class ObjectBox {
 
 /** @param {number} bytes */
 const holds = (bytes) => (bytes > 0 ? counted(bytes, 'byte') : 'nothing to read');
-
-/** @param {Record<string, number | string>} words */
-const wordsText = (words) =>
-  Object.entries(words)
-    .map(([word, value]) => `${word} ${value}`)
-    .join('   ');
 
 export class TraceStage extends HTMLElement {
   /** @type {Play | null} */ #play = null;
