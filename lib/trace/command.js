@@ -49,7 +49,7 @@ async function trace(mechanism, options, signal) {
   for (const [name, toText] of Object.entries(FILES)) if (options[name]) writeWhole(options[name], toText(recorded));
   printTrace(recorded);
   for (const name of Object.keys(FILES)) {
-    if (options[name]) process.stdout.write(`${options[name]} has been written.\n`);
+    if (options[name]) process.stdout.write(styleFor(process.stdout).dim(`${options[name]} written.\n`));
   }
 }
 

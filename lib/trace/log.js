@@ -1,16 +1,10 @@
 'use strict';
 // A recording as text: a log like strace's of both processes, and the bill of one message.
-const { significant } = require('../bench/numbers.js');
+const { duration, significant } = require('../bench/numbers.js');
 
 /** @typedef {import('../style.js').Style} Style */
 /** @typedef {import('./record.js').Trace} Trace */
 /** @typedef {import('./record.js').TraceEvent} TraceEvent */
-
-/** @param {number} ns */
-function duration(ns) {
-  if (ns < 1000) return `${significant(ns)} ns`;
-  return ns < 1e6 ? `${significant(ns / 1000)} µs` : `${significant(ns / 1e6)} ms`;
-}
 
 /** @param {number} count @param {string} one @param {string} [many] */
 const counted = (count, one, many = `${one}s`) => `${Number(count.toFixed(1))} ${count === 1 ? one : many}`;
@@ -32,33 +26,30 @@ function heading(part, messages) {
   return part > messages ? 'Tear-down' : `Message ${part}`;
 }
 
-/** @param {string} text @param {number} width */
-const cut = (text, width) => (text.length > width ? `${text.slice(0, Math.max(width - 1, 1))}…` : text);
+/** A call that is too long loses the end of its string first. @param {string} text @param {number} width */
+function cut(text, width) {
+  const shortened = text.replace(/"((?:[^"\\]|\\.)*)"/, (string) => {
+    const room = string.length - (text.length - width) - 1;
+    return text.length > width && room > 8 ? `${string.slice(0, room - 1)}"…` : string;
+  });
+  return shortened.length > width ? `${shortened.slice(0, Math.max(width - 1, 1))}…` : shortened;
+}
 
 /** What was done, and what came of it. @param {TraceEvent} event */
-function told({ kind, name, args, call, result }) {
-  if (kind === 'step') return { what: `· ${name}`, outcome: '' };
+function told({ kind, name, args, call, result, memory = {} }) {
+  if (kind === 'step') {
+    const words = Object.entries(memory).map(([word, value]) => `${word} = ${value}`);
+    return { what: `· ${name}`, outcome: `  ${words.join(', ')}` };
+  }
   return { what: `${call ? `${call}: ` : ''}${name}(${args.join(', ')})`, outcome: ` = ${result}` };
 }
 
-/** Remarks behind a line. @param {TraceEvent} event @param {Trace} trace */
-function remarks({ kind, sleeps, wokenBy, memory, t, end }, { events, processes }) {
-  const list = [];
-  if (sleeps && end !== null) {
-    const waker = wokenBy === null ? null : events[wokenBy];
-    const role = processes.find(({ pid }) => pid === waker?.pid)?.role;
-    list.push(
-      `slept, ${duration(end - t)} in all${waker ? `; woken by the ${role}’s ${waker.call ?? waker.name}` : ''}`,
-    );
-  }
-  if (kind === 'step' && memory) {
-    list.push(
-      Object.entries(memory)
-        .map(([word, value]) => `${word} = ${value}`)
-        .join(', '),
-    );
-  }
-  return list;
+/** A sleep, and what ended it. @param {TraceEvent} event @param {Trace} trace */
+function sleepOf({ sleeps, wokenBy, t, end }, { events, processes }) {
+  if (!sleeps || end === null) return '';
+  const waker = wokenBy === null ? null : events[wokenBy];
+  const role = processes.find(({ pid }) => pid === waker?.pid)?.role;
+  return `slept, ${duration(end - t)} in all${waker ? `; woken by the ${role}’s ${waker.call ?? waker.name}` : ''}`;
 }
 
 /**
@@ -70,7 +61,7 @@ function remarks({ kind, sleeps, wokenBy, memory, t, end }, { events, processes 
 function renderLog(trace, style, width) {
   const { events, processes, parameters } = trace;
   const roles = new Map(processes.map(({ pid, role }) => [pid, role]));
-  const digits = significant(Math.ceil((events.at(-1)?.t ?? 0) / 1000), 9).length + 2;
+  const digits = ((events.at(-1)?.t ?? 0) / 1000).toFixed(1).length + 2;
   const lines = [];
   let shown = -1;
   for (const [i, part] of parts(trace).entries()) {
@@ -94,8 +85,8 @@ function renderLog(trace, style, width) {
         space +
         style.dim(source),
     );
-    for (const remark of remarks(event, trace))
-      lines.push(style.dim(`${' '.repeat(front.length)}  ${cut(remark, width - front.length - 2)}`));
+    const sleep = sleepOf(event, trace);
+    if (sleep) lines.push(style.dim(`${' '.repeat(front.length + 2)}${sleep}`));
   }
   return lines.join('\n').trimStart();
 }
@@ -131,7 +122,7 @@ function renderBill(trace) {
       ? `A message took ${duration(median)} untraced, and none of it in the kernel.`
       : `${counted(each(calls), 'system call')} at ${duration(syscallNs)}, the cheapest one of this machine, ` +
         `${each(calls) === 1 ? 'is' : 'are'} ${duration(callsNs)} of the ${duration(median)} that a message took untraced; ` +
-        'the rest is what the calls do: copy, put to sleep, wake.';
+        'the rest is what the calls do (copy, put to sleep, wake) and the processes’ own work.';
   return [
     `A message cost ${counted(each(calls), 'system call')}, ${counted(each(kernelCopies), 'copy', 'copies')} by the kernel, ` +
       `${counted(each(ownCopies), 'copy', 'copies')} by the processes themselves (${significant(each(bytes))} bytes in all) ` +
