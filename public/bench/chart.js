@@ -67,6 +67,7 @@ export class LabChart extends HTMLElement {
         legend: { display: false },
         tooltip: {
           displayColors: false,
+          filter: (/** @type {any} */ { dataset }) => dataset.result && tip,
           backgroundColor: colour('ink'),
           titleColor: colour('paper'),
           bodyColor: colour('paper'),

@@ -4,6 +4,7 @@ import { defineChart, tripNs } from './chart.js';
 import { axis, drawLabels, drawMark, logAxis, roomFor, stroke, write } from './drawing.js';
 import { crossingCount, duration, significant, timeStep } from './format.js';
 import { named } from './html.js';
+import { colour } from './marks.js';
 
 /** @param {Result} result */
 const calls = (result) => result.crossings.perRoundTrip;
@@ -12,7 +13,7 @@ const counted = ({ results }) => results.filter((result) => calls(result) !== nu
 /** @param {Result} result */
 const labelOf = (result) => `${result.mechanism} ${duration(tripNs(result))}`;
 /** What the crossings alone take, nanoseconds. @param {Figures} figures @param {Result} result */
-const billNs = ({ floors }, result) => (floors.syscallNs === null ? null : Number(calls(result)) * floors.syscallNs);
+const billNs = ({ floors }, result) => (calls(result) === null ? null : Number(calls(result)) * floors.syscallNs);
 
 defineChart('crossings-chart', {
   axes(figures) {
@@ -20,7 +21,7 @@ defineChart('crossings-chart', {
     const end = Math.ceil(Math.max(1, ...results.map((result) => Number(calls(result)))));
     const step = Math.ceil(end / 8);
     const steps = Array.from({ length: Math.floor(end / step) + 1 }, (_, i) => i * step);
-    const times = [...figures.results.map(tripNs), figures.floors.syscallNs ?? 100];
+    const times = [...figures.results.map(tripNs), figures.floors.syscallNs];
     return {
       scales: {
         x: { ...axis('system calls of a round trip', steps), min: -0.25, max: end + 0.25 },
@@ -30,30 +31,27 @@ defineChart('crossings-chart', {
     };
   },
 
+  datasets({ results, floors: { syscallNs } }) {
+    const end = Math.max(1, ...results.map((result) => Number(calls(result)))) + 1;
+    const data = Array.from({ length: 200 }, (_, i) => ({
+      x: ((i + 1) / 200) * end,
+      y: ((i + 1) / 200) * end * syscallNs,
+    }));
+    return [{ data, showLine: true, borderColor: colour('ink'), borderWidth: 1.25, borderDash: [5, 4] }];
+  },
+
   paint({ scales: { x, y }, chartArea }, ctx, figures) {
     const { syscallNs } = figures.floors;
-    const { left, right, top, bottom } = chartArea;
+    const { right } = chartArea;
     const results = counted(figures);
-    if (syscallNs !== null) {
-      ctx.save();
-      ctx.rect(left, top, right - left, bottom - top);
-      ctx.clip();
-      ctx.setLineDash([5, 4]);
-      const curve = [];
-      for (let at = x.getPixelForValue(0) + 1; at <= right; at += 2) {
-        curve.push(at, y.getPixelForValue(x.getValueForPixel(at) * syscallNs));
-      }
-      stroke(ctx, 'ink', 1.25, curve);
-      ctx.restore();
-      const end = y.getPixelForValue(x.max * syscallNs);
-      write(ctx, `calls × ${duration(syscallNs)}`, right - 2, end + 34, { align: 'right', tone: 'soft' });
-    }
     const crossing = results.filter((result) => Number(calls(result)) >= 1);
     const place = (/** @type {Result} */ result) => [
       x.getPixelForValue(calls(result)),
       y.getPixelForValue(tripNs(result)),
     ];
-    if (crossing[0] && syscallNs !== null) {
+    const below = y.getPixelForValue(x.max * syscallNs) + 34;
+    write(ctx, `calls × ${duration(syscallNs)}`, right - 2, below, { align: 'right', tone: 'soft' });
+    if (crossing[0]) {
       // From the curve up to the fastest that crosses: what the calls alone do not explain.
       const [at, up] = place(crossing[0]);
       const bill = Number(billNs(figures, crossing[0]));
@@ -62,20 +60,12 @@ defineChart('crossings-chart', {
       const rest = `the other ${significant(100 - (100 * bill) / tripNs(crossing[0]))} %`;
       write(ctx, rest, at - 8, (up + low) / 2, { align: 'right', tone: 'soft' });
     }
-    /** @param {Result[]} group @param {number | null} column where its labels stand; null: beside the marks */
-    const label = (group, column) => {
-      const labels = group.map((result) => {
-        const [anchorX, anchorY] = place(result);
-        const { mechanism } = result;
-        return { mechanism, text: labelOf(result), x: column ?? anchorX + 18, y: anchorY, anchorX, anchorY };
-      });
-      drawLabels(ctx, labels, chartArea);
-    };
-    label(
-      results.filter((result) => !crossing.includes(result)),
-      null,
-    );
-    label(crossing, right + 8);
+    const labels = results.map((result) => {
+      const [anchorX, anchorY] = place(result);
+      const at = crossing.includes(result) ? right + 8 : anchorX + 18;
+      return { mechanism: result.mechanism, text: labelOf(result), x: at, y: anchorY, anchorX, anchorY };
+    });
+    drawLabels(ctx, labels, chartArea);
     for (const result of results.toReversed()) {
       const [at, up] = place(result);
       drawMark(ctx, result.mechanism, at, up); // the fastest last: on top where they crowd
@@ -84,7 +74,7 @@ defineChart('crossings-chart', {
 
   rows(figures) {
     return figures.results.map((result) => {
-      const bill = calls(result) === null ? null : billNs(figures, result);
+      const bill = billNs(figures, result);
       const names = Object.entries(result.crossings.byName).map(([name, times]) => `${crossingCount(times)} ${name}`);
       return [
         named(result.mechanism),

@@ -60,10 +60,9 @@ export function roomFor(texts) {
  */
 export function drawLabels(ctx, labels, { top, bottom }) {
   const sorted = labels.toSorted((a, b) => a.y - b.y);
-  const crowd = sorted.filter(({ y }, i) => i > 0 && y - sorted[i - 1].y < LINE_HEIGHT).length;
   let y = top - LINE_HEIGHT / 2;
   for (const label of sorted) {
-    y = Math.max(label.y - (crowd * LINE_HEIGHT) / 2, y + LINE_HEIGHT);
+    y = Math.max(label.y, y + LINE_HEIGHT);
     label.y = y;
   }
   y = bottom + LINE_HEIGHT / 2;

@@ -1,10 +1,10 @@
 // <percentiles-chart>: round-trip times on the axis that Gil Tene's HdrHistogram made known: each step to the right is
 // another nine (90, 99, 99.9 %), so that the rare slow trips get as much room as the common ones.
 import { defineChart } from './chart.js';
-import { axis, drawLabels, drawMark, logAxis, roomFor, stroke, write } from './drawing.js';
+import { axis, drawLabels, drawMark, logAxis, roomFor, write } from './drawing.js';
 import { duration, significant, timeStep } from './format.js';
 import { named } from './html.js';
-import { lookOf } from './marks.js';
+import { colour, lookOf } from './marks.js';
 
 /** The place of a percentile on the axis: 0 -> 0, 90 -> 1, 99 -> 2. @param {number} percent */
 const nines = (percent) => -Math.log10(1 - percent / 100);
@@ -27,8 +27,9 @@ defineChart('percentiles-chart', {
     };
   },
 
-  datasets({ results }) {
-    return results.map((result) => {
+  datasets({ results, floors }) {
+    const floor = [0, 99.9999].map((percent) => ({ x: nines(percent), y: floors.cacheLineRoundTripNs }));
+    const lines = results.map((result) => {
       const { accent, dash } = lookOf(result.mechanism);
       return {
         result,
@@ -39,17 +40,15 @@ defineChart('percentiles-chart', {
         borderDash: dash,
       };
     });
+    return [{ data: floor, showLine: true, borderColor: colour('soft'), borderWidth: 1, borderDash: [2, 3] }, ...lines];
   },
 
   paint({ scales: { x, y }, chartArea }, ctx, { results, floors }) {
-    const { left, right } = chartArea;
-    if (floors.cacheLineRoundTripNs) {
-      const at = y.getPixelForValue(floors.cacheLineRoundTripNs);
-      ctx.setLineDash([2, 3]);
-      stroke(ctx, 'soft', 1, [left, at, right, at]);
-      ctx.setLineDash([]);
-      const text = `floor: a bare cache line, ${duration(floors.cacheLineRoundTripNs)}`;
-      write(ctx, text, right, at + 10, { align: 'right', tone: 'soft' });
+    const { right } = chartArea;
+    const floorNs = floors.cacheLineRoundTripNs;
+    if (floorNs !== null) {
+      const text = `floor: a bare cache line, ${duration(floorNs)}`;
+      write(ctx, text, right, y.getPixelForValue(floorNs) + 10, { align: 'right', tone: 'soft' });
     }
     const labels = results.map(({ mechanism, roundTrip: { distribution } }) => {
       const places = distribution.map(([p, ns]) => ({

@@ -30,7 +30,7 @@ interface Figures {
   /** How many mechanisms there will be. */
   expected?: number;
   results: Result[];
-  floors: { syscallNs: number | null; cacheLineRoundTripNs: number | null };
+  floors: { syscallNs: number; cacheLineRoundTripNs: number | null };
 }
 interface Parameters {
   messages: number;
