@@ -119,6 +119,13 @@ describe('under a chart', () => {
     expect(explainCharts(runOf([ring, spin])).throughput).toContain('no difference from shm-spin, the lowest, can be');
   });
 
+  test('throughput by too few samples to test is said to be so, and no difference is denied', () => {
+    const [few, fewer] = [result('ring', { rate: [8000, 8000] }), result('pipe', { rate: [1000, 1000] })];
+    expect(explainCharts(runOf([few, fewer])).throughput).toContain(
+      '8.00 times as many as pipe, by 2 samples of each: too few to test for ties.',
+    );
+  });
+
   test('percentiles quote the farthest one that every mechanism has', () => {
     expect(explainCharts(run).percentiles).toBe(
       'Over pipe one in 1,000 takes more than 200 µs, 10.0 times its median, and over ring one in 1,000 takes more than 400 ns, 4.00 times its median.',

@@ -1,7 +1,7 @@
 'use strict';
 // One plain sentence under each chart, written from that run's own figures.
 const { crossingCount, duration, significant } = require('./numbers.js');
-const { compareMedians } = require('./statistics.js');
+const { compareMedians, medianInterval } = require('./statistics.js');
 const { fastestFirst } = require('./table.js');
 
 /** @typedef {import('./runner.js').Run} Run */
@@ -32,6 +32,11 @@ function explainThroughput(run) {
   const last = others.at(-1);
   if (!last) return `${lead}, the median of ${first.throughput.messagesPerSecond.samples.length} samples.`;
   const samples = (/** @type {Result} */ result) => result.throughput.messagesPerSecond.samples;
+  const fewest = Math.min(...run.results.map((result) => samples(result).length));
+  if (!medianInterval(Array(fewest).fill(0))) {
+    const times = significant(rateOf(first) / rateOf(last));
+    return `${lead}, ${times} times as many as ${last.mechanism}, by ${fewest} samples of each: too few to test for ties.`;
+  }
   if (compareMedians(samples(first), samples(last)) === 'undetected') {
     return `${lead}; with these samples no difference from ${last.mechanism}, the lowest, can be detected.`;
   }
