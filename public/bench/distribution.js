@@ -46,12 +46,12 @@ defineChart('distribution-chart', {
     const scale = ROW_FILL / Math.max(...results.flatMap((result) => shares(result).map(([, , share]) => share)));
     return results.map((result, i) => {
       const base = results.length - i - 1 + (1 - ROW_FILL) / 2;
-      /** @type {{x: number, y: number, band?: number[]}[]} */
+      /** @type {{x: number, y: number}[]} */
       const data = [];
       for (const band of shares(result)) {
         const [from, below] = band.map((ns) => ns / tripNs(result));
         const y = base + band[2] * scale;
-        data.push({ x: from, y: base }, { x: from, y, band }, { x: below, y, band }, { x: below, y: base });
+        data.push({ x: from, y: base }, { x: from, y }, { x: below, y }, { x: below, y: base });
       }
       return {
         result,
@@ -80,10 +80,6 @@ defineChart('distribution-chart', {
       drawMark(ctx, result.mechanism, x.getPixelForValue(1), base, 0.8);
       write(ctx, duration(median), width - 2, y.getPixelForValue(results.length - i - 0.5), { align: 'right' });
     }
-  },
-
-  tip(_result, { band }) {
-    return band ? `${significant(band[2], 2)} % from ${duration(band[0])} to ${duration(band[1])}` : '';
   },
 
   rows({ results }) {

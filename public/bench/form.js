@@ -40,21 +40,21 @@ export function setUpForm(mechanisms, onStart) {
     check(messages, 'Messages');
   });
 
-  const usable = () => {
+  /** Say what cannot be used, and give back the first such control. */
+  const firstBad = () => {
     const some = boxes().some(({ checked }) => checked);
     const fine = [
       complain(byId('mechanisms'), some ? '' : 'Choose at least one mechanism.'),
       check(messages, 'Messages'),
       check(size, 'Bytes'),
     ];
-    const controls = [boxes()[0], messages, size];
-    controls[fine.indexOf(false)]?.focus();
-    return !fine.includes(false);
+    return [boxes()[0], messages, size][fine.indexOf(false)];
   };
-  byId('form').addEventListener('change', () => document.querySelector('.bad:not(:empty)') && usable());
+  byId('form').addEventListener('change', () => document.querySelector('.bad:not(:empty)') && firstBad());
   byId('form').addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
-    if (!usable()) return;
+    const bad = firstBad();
+    if (bad) return bad.focus();
     onStart({
       mechanisms: boxes().flatMap(({ checked, value }) => (checked ? [value] : [])),
       messages: Number(messages.value),
