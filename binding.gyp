@@ -85,6 +85,7 @@
       'sources': [
         'c-bench/demos/main.c',
         'c-bench/harness/ndjson.c',
+        'c-bench/harness/topology.c',
         'c-bench/trace/arguments.c',
         'c-bench/trace/process.c',
         'c-bench/trace/steps.c',

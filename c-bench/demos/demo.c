@@ -89,6 +89,7 @@ const char *own_name(void) {
 
 /* A demo that is timed is timed from the first message on: what fork() takes is no part of it. */
 static void start_together(void) {
+    pin(0, times->cores[demo.role == READER]);
     atomic_fetch_add(&times->ready, 1);
     while (atomic_load(&times->ready) < 2)
         sched_yield();

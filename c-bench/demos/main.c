@@ -8,11 +8,13 @@
  */
 #include "../harness/clock.h"
 #include "../harness/ndjson.h"
+#include "../harness/topology.h"
 #include "run.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -114,6 +116,21 @@ static void start_cleaner(const struct demo_entry *entry, pid_t owner, int go) {
     _exit(0);
 }
 
+void choose_cores(int cores[2]) {
+    static struct topology topology;
+    topology_read(&topology);
+    topology_choose(&topology, cores);
+}
+
+void pin(pid_t pid, int core) {
+    cpu_set_t *set = CPU_ALLOC(core + 1);
+    size_t bytes = CPU_ALLOC_SIZE(core + 1);
+    CPU_ZERO_S(bytes, set);
+    CPU_SET_S(core, bytes, set);
+    sched_setaffinity(pid, bytes, set);
+    CPU_FREE(set);
+}
+
 pid_t prepare_demo(const struct demo_entry *entry, int count, int *go) {
     int gate[2];
     char byte;
@@ -182,6 +199,7 @@ static int time_demo(const struct demo_entry *entry, int count, int runs) {
         perror("no memory to note times in");
         return 1;
     }
+    choose_cores(times->cores);
     for (int i = 0; i < runs; i++) {
         atomic_store(&times->ready, 0);
         if (!run_demo(entry, count))

@@ -44,6 +44,7 @@ static const char refused[] =
     "strace or a debugger, may trace this already.";
 
 static struct tracee tracees[MOST_TRACEES];
+static int cores[2];
 static volatile sig_atomic_t time_is_up;
 
 struct stop {
@@ -61,7 +62,10 @@ static struct tracee *find_tracee(pid_t pid) {
 
 static struct tracee *new_tracee(pid_t pid) {
     struct tracee *tracee = find_tracee(0);
-    return tracee && tracee_open(tracee, pid) ? tracee : NULL;
+    if (!tracee || !tracee_open(tracee, pid))
+        return NULL;
+    pin(pid, cores[(tracee - tracees) % 2]);
+    return tracee;
 }
 
 /* ---- Printing ---- */
@@ -330,6 +334,7 @@ int trace_demo(const struct demo_entry *entry, int count) {
         waitpid(pid, NULL, __WALL);
         return 1;
     }
+    choose_cores(cores);
     struct tracee *tracee = new_tracee(pid);
     if (!tracee) {
         print_error("ERR_PTRACE_REFUSED", refused, strerror(errno));
