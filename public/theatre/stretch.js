@@ -3,8 +3,8 @@
 
 /** @typedef {import('./types.js').Play} Play */
 
-const LEAST_MS = 90; // between any two moments, at speed 1
-const DECADE_MS = 150; // more for each factor of ten
+const LEAST_MS = 135; // between any two moments, at speed 1
+const DECADE_MS = 225; // more for each factor of ten
 const SHORT_NS = 100; // below this, gaps look alike
 
 /** How long a gap is shown at speed 1, milliseconds. @param {number} gapNs */

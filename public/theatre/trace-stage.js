@@ -19,7 +19,7 @@ function activity({ trace }, process) {
   const event = trace.events[process.doing];
   if (event.kind === 'step') return [event.name, 'steps'];
   if (sleepsIn(trace, process.doing)) return [`asleep in ${event.name}`, 'sleeps'];
-  return [`waits for ${event.name}`, 'crosses'];
+  return [`in the kernel: ${event.name}`, 'crosses'];
 }
 
 class ProcessBox {

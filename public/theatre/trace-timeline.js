@@ -7,7 +7,7 @@ import { countShown } from './stretch.js';
 /** @typedef {import('./types.js').Play} Play */
 
 const HEIGHT = 184; // CSS pixels
-const PER_MS = 0.2; // pixels for a millisecond of shown time
+const PER_MS = 0.135; // pixels for a millisecond of shown time
 const PRESENT = 0.5; // of the width: where the present stands
 const LANE = 16; // height of a bar
 const LANES = [
@@ -269,7 +269,7 @@ export class TraceTimeline extends HTMLElement {
   #pick({ offsetX, offsetY }) {
     const ms = (offsetX - this.#width * PRESENT) / PER_MS + this.#position;
     const process = offsetY < (KERNEL.top + KERNEL.bottom) / 2 ? 0 : 1;
-    const hit = this.#bars.find((bar) => bar.process === process && bar.from - 10 <= ms && ms <= bar.to + 10);
+    const hit = this.#bars.find((bar) => bar.process === process && bar.from - 15 <= ms && ms <= bar.to + 15);
     if (hit) this.dispatchEvent(new CustomEvent('pick', { detail: hit.event, bubbles: true }));
   }
 }
