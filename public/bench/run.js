@@ -21,7 +21,8 @@ function showCharts(figures, sentenceOf) {
 export function showLive(figures) {
   const samples = figures.results.map(({ throughput }) => throughput.messagesPerSecond.samples.length);
   const least = samples.length === figures.expected ? Math.min(...samples) : 0;
-  showCharts(figures, () => `So far: ${count(least, 'whole round')} of samples.`);
+  const said = least === 0 ? 'The first round of samples is going on.' : `So far: ${count(least, 'round')} of samples.`;
+  showCharts(figures, () => said);
 }
 
 /** @param {RunFile} run */
