@@ -7,12 +7,17 @@ const kept = localStorage.getItem(KEY);
 let chosen = kept && NAMES.includes(kept) ? kept : 'auto';
 
 const button = document.createElement('button');
+button.type = 'button';
 button.className = 'plain theme';
+const label = document.createElement('span');
+label.className = 'word';
+label.textContent = 'Theme: ';
 
 function show() {
   if (chosen === 'auto') delete root.dataset.theme;
   else root.dataset.theme = chosen;
-  button.textContent = `Theme: ${chosen}`;
+  button.replaceChildren(label, chosen);
+  button.setAttribute('aria-label', `Theme: ${chosen}`);
 }
 
 button.addEventListener('click', () => {
