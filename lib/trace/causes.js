@@ -84,7 +84,8 @@ function matchWaits(happenings) {
   for (const happening of happenings) {
     const { kind, raw } = happening.event;
     const end = endOf(happening);
-    const during = (/** @type {Happening} */ other) => endOf(other) > raw.t && other.event.raw.t < end;
+    const during = (/** @type {Happening} */ { event: { raw: other } }) =>
+      (other.end === null || other.end > raw.t) && other.t < end;
     if (kind === 'syscall' && raw.sleeps > 0 && !happening.cause) {
       happening.cause = happenings.find((other) => during(other) && couldWake(happening, other)) ?? null;
       if (happening.cause) pairs.push([happening.cause, happening]);

@@ -90,6 +90,7 @@ const FAMILIES = { 1: 'AF_UNIX', 2: 'AF_INET', 10: 'AF_INET6' };
 const SOCKET_TYPES = { 1: 'SOCK_STREAM', 2: 'SOCK_DGRAM', 5: 'SOCK_SEQPACKET' };
 /** @type {Record<number, string>} */
 const SEALING = { 1033: 'F_ADD_SEALS', 1034: 'F_GET_SEALS' };
+const F_GET_SEALS = 1034;
 /** @type {Record<number, string>} */
 const FUTEX = {
   0: 'FUTEX_WAIT',
@@ -148,6 +149,7 @@ module.exports = {
   AT,
   CLONE,
   FAMILIES,
+  F_GET_SEALS,
   FILE_TYPES,
   FUTEX,
   MAP,

@@ -304,8 +304,8 @@ function decodeResult(call) {
   const several = call.name.startsWith('pipe') || call.name === 'socketpair';
   if (made && !several) return `${value}<${made.target}>`;
   if (call.name === 'poll' || call.name === 'ppoll') return String(value);
-  if (call.name === 'fcntl' && call.args[1] === '0x40a') {
-    return `${value} (${c.flags(Number(value), c.SEALS)})`;
+  if (call.name === 'fcntl' && Number(call.args[1]) === c.F_GET_SEALS) {
+    return `0x${value.toString(16)} (seals ${c.flags(Number(value), c.SEALS)})`;
   }
   return String(value);
 }

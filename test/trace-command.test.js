@@ -1,0 +1,197 @@
+'use strict';
+// `crossings trace` and crossings-demo as a user meets them: output, files, refusals, sudden ends.
+const { spawnSync } = require('node:child_process');
+const { mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { recordTrace } = require('../lib/trace/record.js');
+const { toTraceEvents } = require('../lib/trace/perfetto.js');
+const { built, cli, eventsOf, leftovers, root, run, start, until } = require('./support.js');
+
+const MECHANISMS = ['ring', 'shm-spin', 'shm-sem', 'pipe', 'uds', 'tcp'];
+const allowed = run('crossings-demo', ['--trace', 'pipe']).status === 0;
+const testWhereAllowed = allowed ? test : test.skip;
+const describeWhereAllowed = allowed ? describe : describe.skip;
+const folder = mkdtempSync(join(tmpdir(), 'trace-'));
+const file = (/** @type {string} */ name) => join(folder, name);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Names in the file system that a demo might have forgotten. */
+function names() {
+  const { sharedMemory, temporary } = leftovers();
+  return { sharedMemory, temporary };
+}
+
+describeWhereAllowed('crossings trace', () => {
+  const files = ['--json', file('trace.json'), '--perfetto', file('perfetto.json')];
+  const { status, stdout, stderr } = cli(['trace', 'pipe', '--messages', '3', ...files]);
+  const trace = JSON.parse(readFileSync(file('trace.json'), 'utf8'));
+
+  test('prints each event of the recording, under the message that it belongs to', () => {
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    for (const { t, source } of trace.events) {
+      const at = (t / 1000).toFixed(1);
+      const line = stdout.split('\n').find((text) => text.trimStart().startsWith(`${at} `));
+      expect(line).toMatch(new RegExp(`${source.file.split('/').pop()}:${source.line}$`));
+    }
+    const headings = stdout.split('\n').filter((line) => /^(Set-up|Message \d+|Tear-down)$/.test(line));
+    expect(headings).toEqual(['Set-up', 'Message 1', 'Message 2', 'Message 3', 'Tear-down']);
+  });
+
+  test('ends with the bill of a message, from the figures of this recording', () => {
+    const text = stdout.replaceAll(/\s+/g, ' ');
+    expect(text).toContain(
+      'A message cost 2 system calls, 2 copies by the kernel, 0 copies by the processes themselves',
+    );
+    expect(text).toContain(`at ${trace.floors.syscallNs.toPrecision(3)} ns`);
+  });
+
+  test('writes one event a line, and leaves no other file', () => {
+    const lines = readFileSync(file('trace.json'), 'utf8').split('\n');
+    const events = lines.filter((line) => line.startsWith('    {"t":'));
+    expect(events.map((line) => JSON.parse(line.replace(/,$/, '')))).toEqual(trace.events);
+    expect(readdirSync(folder).sort()).toEqual(['perfetto.json', 'trace.json']);
+  });
+
+  test('writes Trace Event JSON that is complete: processes and phases named, each event a slice, arrows in pairs', () => {
+    const written = JSON.parse(readFileSync(file('perfetto.json'), 'utf8'));
+    expect(written).toEqual(JSON.parse(JSON.stringify(toTraceEvents(trace))));
+    const pids = trace.processes.map((/** @type {any} */ { pid }) => pid);
+    for (const event of written.traceEvents) {
+      expect(event).toEqual(
+        expect.objectContaining({
+          ph: expect.any(String),
+          ts: expect.any(Number),
+          pid: expect.any(Number),
+          name: expect.any(String),
+        }),
+      );
+      expect(pids).toContain(event.pid);
+      if (event.ph === 'X') expect(event.dur).toBeGreaterThanOrEqual(0);
+    }
+    const named = written.traceEvents.filter((/** @type {any} */ { name }) => name === 'process_name');
+    expect(named.map((/** @type {any} */ { args }) => args.name)).toEqual(['Pipe: writer', 'Pipe: reader']);
+    const slices = written.traceEvents.filter((/** @type {any} */ { cat }) => cat === 'syscall' || cat === 'step');
+    expect(slices).toHaveLength(trace.events.length);
+    const ends = (/** @type {string} */ ph) =>
+      written.traceEvents.filter((/** @type {any} */ event) => event.ph === ph).map((/** @type {any} */ { id }) => id);
+    expect(ends('s')).toEqual(ends('f'));
+    const woken = trace.events.filter((/** @type {any} */ { wokenBy }) => wokenBy !== null);
+    expect(ends('s')).toHaveLength(woken.length);
+  });
+
+  testWhereAllowed('a longer recording is whole, too', async () => {
+    const { events, parameters } = await recordTrace({ mechanism: 'uds', messages: 200 });
+    expect(parameters.messages).toBe(200);
+    expect(events.filter(({ name }) => name === 'sendto')).toHaveLength(200);
+  });
+});
+
+describe('what cannot be used is refused in a sentence', () => {
+  test.each([
+    [['nope'], 'The mechanism is one of ring, shm-spin, shm-sem, pipe, uds, tcp, not "nope".'],
+    [['pipe', '--messages', '0'], '--messages takes a whole number from 1 to 1000, not "0".'],
+    [['pipe', '--messages', '1001'], '--messages takes a whole number from 1 to 1000, not "1001".'],
+    [['pipe', '--messages', '-1'], '--messages takes a whole number from 1 to 1000, not "-1".'],
+    [['pipe', '--messages', '1e2'], '--messages takes a whole number from 1 to 1000, not "1e2".'],
+    [['--', '--list'], 'The mechanism is one of ring, shm-spin, shm-sem, pipe, uds, tcp, not "--list".'],
+    [['pipe', '--json', '/no/such/folder/x'], '--json cannot write /no/such/folder/x'],
+    [['pipe', 'tcp'], 'Too many arguments'],
+    [[], "Missing required argument 'mechanism'"],
+  ])('crossings trace %j', (args, sentence) => {
+    const { status, stdout, stderr } = cli(['trace', ...args]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(sentence);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  test.each([
+    [[], 'Which mechanism?'],
+    [['pipe', 'tcp'], 'One mechanism is taken'],
+    [['pipe', '--trace', '--time', '3'], '--trace and --time exclude each other'],
+    [['pipe', '--time', 'x'], '--time takes a whole number from 1 to 1000, not "x".'],
+    [['pipe', '--parent', '1'], '--parent takes the number of the process that started this one'],
+  ])('crossings-demo %j', (args, sentence) => {
+    const { status, stdout, stderr } = run('crossings-demo', args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(sentence);
+  });
+});
+
+describe('crossings-demo without a tracer', () => {
+  test.each(MECHANISMS)('%s: every message comes, and the names it made are gone', (mechanism) => {
+    const before = names();
+    const { status, stdout, stderr } = run('crossings-demo', [mechanism, '--messages', 50]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain('50 messages sent; each came, whole and in order.');
+    expect(names()).toEqual(before);
+  });
+
+  test('--list names each demo and its source', () => {
+    const listed = eventsOf(run('crossings-demo', ['--list']).stdout);
+    expect(listed.map(({ name }) => name)).toEqual(MECHANISMS);
+    for (const { source } of listed) expect(readFileSync(join(root, source), 'utf8')).toContain('phase(MESSAGES)');
+  });
+
+  test('--time gives a time for each run', () => {
+    const [timing] = eventsOf(run('crossings-demo', ['pipe', '--time', 5]).stdout);
+    expect(timing.messageNs).toHaveLength(5);
+    for (const ns of [...timing.messageNs, timing.syscallNs]) expect(ns).toBeGreaterThan(0);
+  });
+});
+
+testWhereAllowed('where ptrace is refused it says what to do, and leaves nothing', () => {
+  // A process that is traced already cannot be traced by a second tracer.
+  const before = names();
+  const command = [process.execPath, join(root, 'lib', 'cli.js'), 'trace', 'shm-sem'];
+  const { status, stdout, stderr } = run('crossings-count', ['--method', 'ptrace', '--', ...command]);
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(stderr).toContain('ptrace was refused');
+  expect(stderr).toContain('--cap-add=SYS_PTRACE');
+  expect(stderr).toContain('(ERR_PTRACE_REFUSED)');
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  expect(names()).toEqual(before);
+});
+
+/** Processes that descend from one, with itself. @param {number} pid @returns {number[]} */
+function family(pid) {
+  const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
+  return [pid, ...stdout.split('\n').filter(Boolean).map(Number).flatMap(family)];
+}
+
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+describe('whatever is killed, nothing is left', () => {
+  test.each([
+    ['the recorder', () => start(process.execPath, ['lib/cli.js', 'trace', 'shm-spin', '--messages', '1000']), 350],
+    ['the tracer', () => start(built('crossings-demo'), ['shm-spin', '--trace', '--messages', '1000']), 12],
+    ['the demo', () => start(built('crossings-demo'), ['shm-spin', '--time', '1000', '--messages', '1000']), 12],
+    ['a demo of the socket', () => start(built('crossings-demo'), ['uds', '--time', '1000', '--messages', '1000']), 12],
+  ])('SIGKILL to %s, at twelve moments', async (_, begin, longest) => {
+    const before = names();
+    for (let i = 1; i <= 12; i++) {
+      const child = begin();
+      await new Promise((resolve) => setTimeout(resolve, (longest * i) / 12));
+      const all = family(/** @type {number} */ (child.pid));
+      child.kill('SIGKILL');
+      await until(() => !all.some(isAlive));
+    }
+    await until(() => JSON.stringify(names()) === JSON.stringify(before));
+  });
+
+  testWhereAllowed('an abort ends the recording and its processes', async () => {
+    const before = names();
+    const controller = new AbortController();
+    const recording = recordTrace({ mechanism: 'shm-spin', messages: 1000 }, { signal: controller.signal });
+    setTimeout(() => controller.abort(new Error('enough')), 50);
+    await expect(recording).rejects.toThrow('enough');
+    await until(() => JSON.stringify(names()) === JSON.stringify(before));
+  });
+});

@@ -1,0 +1,344 @@
+'use strict';
+// What a recording says, held against the kernel's own count, against strace, against the source and against itself.
+const { spawnSync } = require('node:child_process');
+const { mkdtempSync, readFileSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const Ajv = require('ajv/dist/2020').default;
+const { interpret, recordTrace } = require('../lib/trace/record.js');
+const schema = require('../lib/trace/trace.schema.json');
+const { built, eventsOf, leftovers, run } = require('./support.js');
+
+/** @typedef {import('../lib/trace/record.js').Trace} Trace */
+/** @typedef {import('../lib/trace/record.js').TraceEvent} TraceEvent */
+
+const MECHANISMS = ['pipe', 'uds', 'tcp', 'shm-sem', 'shm-spin', 'ring'];
+const MESSAGES = 10;
+const allowed = run('crossings-demo', ['--trace', 'pipe']).status === 0;
+const testWhereAllowed = allowed ? test : test.skip;
+const describeWhereAllowed = allowed ? describe : describe.skip;
+const hasStrace = spawnSync('strace', ['-V']).status === 0;
+
+const folder = mkdtempSync(join(tmpdir(), 'trace-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** @type {Record<string, Trace>} */
+const traces = {};
+const before = leftovers();
+beforeAll(async () => {
+  for (const mechanism of allowed ? MECHANISMS : []) traces[mechanism] = await recordTrace({ mechanism });
+});
+
+test('nothing is left when everything is recorded', () => {
+  const { sharedMemory, temporary } = leftovers();
+  expect({ sharedMemory, temporary }).toEqual({ sharedMemory: before.sharedMemory, temporary: before.temporary });
+});
+
+/** @param {TraceEvent[]} events */
+function byName(events) {
+  /** @type {Record<string, number>} */
+  const counts = {};
+  for (const { kind, name } of events) if (kind === 'syscall') counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+/** @param {string} mechanism */
+const during = (mechanism) => traces[mechanism].events.filter(({ phase }) => phase === 'message');
+/** @param {TraceEvent} event */
+const endOf = ({ t, end }) => end ?? t;
+/** The message that the demo defines. @param {number} n */
+const messageNumber = (n) => ({
+  sequence: n,
+  type: n % 3,
+  value: n * 1.25,
+  text: `message ${n} of ${MESSAGES}`,
+  done: n === MESSAGES,
+});
+
+describeWhereAllowed.each(MECHANISMS)('the recording of %s', (mechanism) => {
+  /** @type {Trace} */
+  let trace;
+  beforeAll(() => {
+    trace = traces[mechanism];
+  });
+
+  test('has every field of its schema', () => {
+    const validate = new Ajv({ strict: false, allowUnionTypes: true }).compile(schema);
+    expect(validate(trace) ? [] : validate.errors).toEqual([]);
+  });
+
+  test('names for each event the line that made it', () => {
+    for (const { kind, name, call, source } of trace.events) {
+      const line = trace.sources[source?.file ?? '']?.split('\n')[(source?.line ?? 0) - 1];
+      expect(line).toMatch(kind === 'step' ? /\bSTEP\(/ : new RegExp(`\\b${call ?? name}\\(`));
+    }
+  });
+
+  test('shows each message at the writer, and checked at the reader', () => {
+    const [writer, reader] = trace.processes;
+    expect([writer.role, reader.role]).toEqual(['writer', 'reader']);
+    const sent = during(mechanism).filter(({ pid }) => pid === writer.pid);
+    expect([...new Set(sent.map(({ message }) => message))]).toEqual(Array.from({ length: MESSAGES }, (_, i) => i + 1));
+    const last = trace.events.findLast(({ pid }) => pid === reader.pid);
+    expect([last?.name, last?.args]).toEqual(['exit_group', ['0']]);
+  });
+
+  test('is in order: events by their begin, and each process does one thing at a time', () => {
+    for (const { pid } of trace.processes) {
+      const own = trace.events.filter((event) => event.pid === pid);
+      for (const [i, event] of own.entries()) {
+        expect(endOf(event)).toBeGreaterThanOrEqual(event.t);
+        expect(event.end === null).toBe(i === own.length - 1);
+        if (i > 0) expect(event.t).toBeGreaterThanOrEqual(endOf(own[i - 1]));
+      }
+    }
+    const begins = trace.events.map(({ t }) => t);
+    expect(begins).toEqual([...begins].sort((a, b) => a - b));
+  });
+
+  test('lets nothing be read before it was written', () => {
+    /** @type {Record<string, number>} */
+    const held = {};
+    for (const event of [...trace.events].sort((a, b) => endOf(a) - endOf(b))) {
+      for (const { do: what, from = '', to = '', bytes = 0 } of event.effects) {
+        if (what !== 'copy') continue;
+        if (from === 'process') held[to] = (held[to] ?? 0) + bytes;
+        else held[from] = (held[from] ?? 0) - bytes;
+        expect(held[from] ?? 0).toBeGreaterThanOrEqual(0);
+      }
+    }
+  });
+
+  test('closes only what is open, names only objects that it lists, and makes the child before it acts', () => {
+    const known = new Set(trace.objects.map(({ id }) => id));
+    /** @type {Record<number, Set<number>>} */
+    const open = { [trace.events[0].pid]: new Set() };
+    for (const event of [...trace.events].sort((a, b) => endOf(a) - endOf(b))) {
+      const own = open[event.pid];
+      expect(own).toBeDefined();
+      for (const effect of event.effects) {
+        for (const id of [effect.object, effect.from, effect.to]) {
+          if (id && id !== 'process') expect(known).toContain(id);
+        }
+        if (effect.do === 'open') own.add(effect.fd ?? -1);
+        if (effect.do === 'close') expect(own.delete(effect.fd ?? -1)).toBe(true);
+        if (effect.do === 'fork') open[effect.pid ?? -1] = new Set(own);
+      }
+    }
+    expect(Object.keys(open)).toHaveLength(2);
+    for (const descriptors of Object.values(open)) expect([...descriptors]).toEqual([]);
+  });
+
+  test('every sleep in a call on a pipe, socket, semaphore or child was ended by the other process', () => {
+    for (const { sleeps, wokenBy, pid, t, end, name } of trace.events) {
+      if (sleeps === 0 || !['read', 'recvfrom', 'futex', 'accept', 'poll', 'wait4'].includes(name)) continue;
+      const waker = trace.events[wokenBy ?? -1];
+      expect(waker).toBeDefined();
+      expect(waker.pid).not.toBe(pid);
+      expect(waker.t).toBeLessThan(end ?? 0);
+      if (waker.end !== null) expect(waker.end).toBeGreaterThan(t);
+    }
+  });
+
+  (hasStrace ? test : test.skip)('agrees with strace: the same calls, in the same order, with the same results', () => {
+    const recorded = trace.processes.map(({ pid }) => comparable(recordedCalls(trace, pid)));
+    const traced = [...straceCalls(mechanism).values()].map(comparable);
+    for (const calls of recorded) {
+      expect(calls.length).toBeGreaterThan(5);
+      // strace saw what came before the demo, too: the program's start.
+      const tails = traced.map((all) => all.slice(-calls.length));
+      expect(tails).toContainEqual(calls);
+    }
+  });
+});
+
+/** @param {Trace} trace @param {number} pid */
+function recordedCalls({ events }, pid) {
+  return events
+    .filter((event) => event.kind === 'syscall' && event.pid === pid)
+    .map(({ name, result }) => ({ name, result }));
+}
+
+/** Each process's calls as strace prints them. @param {string} mechanism */
+function straceCalls(mechanism) {
+  const output = join(folder, mechanism);
+  spawnSync('strace', ['-f', '-e', 'signal=none', '-o', output, built('crossings-demo'), mechanism]);
+  /** @type {Map<string, {name: string, result: string}[]>} */
+  const calls = new Map();
+  for (const line of readFileSync(output, 'utf8').split('\n')) {
+    const [, pid = '', text = ''] = /^(\d+) +(.*)$/.exec(line) ?? [];
+    const own = calls.get(pid) ?? [];
+    calls.set(pid, own);
+    const begun = /^(\w+)\(.*<unfinished \.\.\.>$/.exec(text);
+    const ended = /^<\.\.\. (\w+) resumed>.* = (.*)$/.exec(text);
+    const whole = /^(\w+)\(.*\) += (.*)$/.exec(text);
+    if (begun) own.push({ name: begun[1], result: '?' });
+    else if (ended) own[own.length - 1].result = ended[2];
+    else if (whole) own.push({ name: whole[1], result: whole[2] });
+  }
+  return calls;
+}
+
+/**
+ * Without what is another in each run: process numbers, addresses, how often a process had to wait, and how many random
+ * bytes sem_open() drew for a name.
+ * @param {{name: string, result: string}[]} calls
+ */
+function comparable(calls) {
+  return calls
+    .filter(({ name }) => !['futex', 'recvfrom', 'getrandom'].includes(name))
+    .map(({ name, result }) => {
+      const [, value = '', error = ''] = /^(\?|0x[0-9a-f]+|-?\d+)(?: (E\w+))?/.exec(result) ?? [];
+      const varies = ['clone', 'fork', 'wait4', 'getppid', 'mmap', 'brk'].includes(name);
+      return `${name} ${varies && !error ? '*' : value} ${error}`.trim();
+    });
+}
+
+describeWhereAllowed('counted by crossings-count, untraced, a further message costs what the recording shows', () => {
+  const FURTHER = 100;
+  /** @param {string} mechanism @param {number} messages */
+  function count(mechanism, messages) {
+    const { stdout } = run('crossings-count', ['--', built('crossings-demo'), mechanism, '--messages', messages]);
+    return eventsOf(stdout.slice(stdout.indexOf('{')))[0].byName;
+  }
+  /** @param {string} mechanism */
+  function further(mechanism) {
+    const [fewer, more] = [count(mechanism, MESSAGES), count(mechanism, MESSAGES + FURTHER)];
+    const names = [...new Set([...Object.keys(fewer), ...Object.keys(more)])];
+    return Object.fromEntries(
+      names.map((name) => [name, (more[name] ?? 0) - (fewer[name] ?? 0)]).filter(([, difference]) => difference !== 0),
+    );
+  }
+
+  test('pipe: one write, one read', () => {
+    expect(further('pipe')).toEqual({ write: FURTHER, read: FURTHER });
+    expect(byName(during('pipe'))).toEqual({ write: MESSAGES, read: MESSAGES });
+  });
+
+  test.each(['uds', 'tcp'])('%s: one send, at most one recv', (mechanism) => {
+    const { sendto, recvfrom = 0, ...others } = further(mechanism);
+    expect({ sendto, others }).toEqual({ sendto: FURTHER, others: {} });
+    expect(recvfrom).toBeLessThanOrEqual(FURTHER + MESSAGES);
+    const recorded = byName(during(mechanism));
+    expect(recorded.sendto).toBe(MESSAGES);
+    expect(recorded.recvfrom).toBeLessThanOrEqual(MESSAGES);
+  });
+
+  test('shm-sem: futex and nothing else', () => {
+    // sem_open() draws random bytes for a name, now and then more than once.
+    const names = Object.keys(further('shm-sem')).filter((name) => name !== 'getrandom');
+    expect(names).toEqual(['futex']);
+    expect(Object.keys(byName(during('shm-sem')))).toEqual(['futex']);
+  });
+
+  test.each(['shm-spin', 'ring'])('%s: none at all', (mechanism) => {
+    expect(further(mechanism)).toEqual({});
+    expect(byName(during(mechanism))).toEqual({});
+  });
+});
+
+describeWhereAllowed('what the messages are', () => {
+  test.each(['pipe', 'uds', 'tcp'])('%s: each message is decoded as the demo defines it', (mechanism) => {
+    const writer = traces[mechanism].processes[0].pid;
+    const sent = during(mechanism).filter(({ pid }) => pid === writer);
+    expect(sent.map(({ payload }) => payload)).toEqual(
+      Array.from({ length: MESSAGES }, (_, i) => messageNumber(i + 1)),
+    );
+  });
+
+  test.each(['pipe', 'uds', 'tcp'])('%s: as many bytes come out of the kernel as went in', (mechanism) => {
+    const copies = during(mechanism).flatMap(({ effects }) => effects.filter((effect) => effect.do === 'copy'));
+    const sum = (/** @type {boolean} */ inward) =>
+      copies.filter(({ from }) => (from === 'process') === inward).reduce((total, { bytes = 0 }) => total + bytes, 0);
+    expect(sum(false)).toBe(sum(true));
+    if (mechanism === 'pipe') expect(sum(true)).toBe(64 * MESSAGES);
+  });
+
+  test.each(['shm-sem', 'shm-spin', 'ring'])('%s: each message is stored once and loaded once', (mechanism) => {
+    const { objects } = traces[mechanism];
+    const copies = during(mechanism).flatMap(({ effects, message }) =>
+      effects.map((effect) => ({ ...effect, message })),
+    );
+    for (const what of ['store', 'load']) {
+      const own = copies.filter((copy) => copy.do === what);
+      expect(own.map(({ message }) => message)).toEqual(Array.from({ length: MESSAGES }, (_, i) => i + 1));
+      expect(new Set(own.map(({ bytes }) => bytes))).toEqual(new Set([64]));
+      expect(new Set(own.map(({ object }) => objects.find(({ id }) => id === object)?.kind)).size).toBe(1);
+    }
+  });
+
+  test('shm-spin: the flag is 1 when the reader has seen it and 0 when the writer has', () => {
+    const [writer, reader] = traces['shm-spin'].processes;
+    const seen = during('shm-spin').filter(({ step }) => step === 'see');
+    expect(seen.filter(({ pid }) => pid === reader.pid).map(({ memory }) => memory?.flag)).toEqual(
+      Array(MESSAGES).fill(1),
+    );
+    expect(seen.filter(({ pid }) => pid === writer.pid).map(({ memory }) => memory?.flag)).toEqual(
+      Array(MESSAGES).fill(0),
+    );
+  });
+
+  test('ring: the signal that the reader sees is the length and one', () => {
+    const seen = during('ring').filter(({ step }) => step === 'see');
+    expect(seen.map(({ memory }) => memory?.["signal of the reader's next frame"])).toEqual(Array(MESSAGES).fill(65));
+  });
+});
+
+describeWhereAllowed('objects', () => {
+  /** @param {string} mechanism @param {string} kind */
+  const named = (mechanism, kind) =>
+    traces[mechanism].objects.filter((object) => object.kind === kind).map(({ name }) => name);
+
+  test('a pipe is one object with two ends', () => {
+    expect(traces.pipe.objects.map(({ kind }) => kind)).toEqual(['pipe']);
+    const ends = traces.pipe.events[0].effects.map((effect) => effect.as);
+    expect(ends).toEqual(['read end', 'write end']);
+  });
+
+  test.each([
+    ['uds', ['Unix socket of the reader', 'Unix socket of the writer']],
+    ['tcp', ['TCP socket of the reader', 'TCP socket of the writer']],
+  ])('%s: a listener, and two sockets that are each other’s peers', (mechanism, names) => {
+    expect(named(mechanism, 'listener')).toHaveLength(1);
+    expect(named(mechanism, 'socket').sort()).toEqual(names);
+    const [a, b] = traces[mechanism].objects.filter(({ kind }) => kind === 'socket');
+    expect([a.peer, b.peer]).toEqual([b.id, a.id]);
+  });
+
+  test('shm-sem: a page and two semaphores, with the words that are watched', () => {
+    const words = traces['shm-sem'].objects.map((object) => [object.kind, object.words]);
+    expect(words).toEqual([
+      ['shm', undefined],
+      ['semaphore', ['free']],
+      ['semaphore', ['full']],
+    ]);
+  });
+
+  test('ring: each process hands its memory over, and the other maps it for reading only', () => {
+    expect(named('ring', 'memfd').sort()).toEqual(['memfd crossings of the reader', 'memfd crossings of the writer']);
+    const effects = traces.ring.events.flatMap((event) => event.effects);
+    expect(effects.filter((effect) => effect.do === 'pass')).toHaveLength(2);
+    const mapped = traces.ring.events.filter(({ name, args }) => name === 'mmap' && args[3].includes('MAP_SHARED'));
+    expect(mapped.filter(({ args }) => args[2] === 'PROT_READ')).toHaveLength(4);
+  });
+});
+
+testWhereAllowed('a reader that comes first sleeps, and the first write wakes it', async () => {
+  // Who comes first is the scheduler's choice, so this may need more than one recording.
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const { events, processes } = interpret(eventsOf(run('crossings-demo', ['--trace', 'pipe']).stdout));
+    const first = events.find(({ name }) => name === 'read');
+    if (!first?.sleeps) continue;
+    const waker = events[first.wokenBy ?? -1];
+    expect([waker.name, waker.message, waker.pid]).toEqual(['write', 1, processes[0].pid]);
+    return;
+  }
+  throw new Error('in 20 recordings the reader never slept');
+});
+
+testWhereAllowed('calls that cannot sleep are not said to', () => {
+  const quick = ['getppid', 'prctl', 'set_robust_list', 'listen', 'pipe', 'pipe2', 'fcntl', 'clone'];
+  const slept = Object.values(traces).flatMap(({ events }) => events.filter(({ sleeps }) => sleeps > 0));
+  expect(slept.length).toBeGreaterThan(5);
+  expect(slept.filter(({ name }) => quick.includes(name)).map(({ name }) => name)).toEqual([]);
+});
