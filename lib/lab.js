@@ -1,6 +1,7 @@
 'use strict';
 // `crossings lab`: the web lab. It starts the server, says where it is, opens a browser, and ends when it is told to.
 const { once } = require('node:events');
+const { existsSync, statSync } = require('node:fs');
 const { resolve } = require('node:path');
 const { Command } = require('commander');
 const { refuse } = require('./bench/arguments.js');
@@ -15,6 +16,13 @@ function readPort(text) {
   return refuse(`--port takes a whole number from 0 to 65535, where 0 means any that is free, not "${text}".`);
 }
 
+/** @param {string} path of a folder, which need not exist yet */
+function readFolder(path) {
+  const folder = resolve(path);
+  if (!existsSync(folder) || statSync(folder).isDirectory()) return folder;
+  return refuse(`--data takes a folder to keep runs in, and "${path}" is none.`);
+}
+
 /** @param {string} sentence */
 const tell = (sentence) => process.stderr.write(`${sentence}\n`);
 
@@ -22,10 +30,9 @@ const tell = (sentence) => process.stderr.write(`${sentence}\n`);
  * On the port that was asked for, or else on the usual one, or else on any.
  * @param {{port?: number, data?: string}} options
  */
-async function start({ port, data }) {
+async function start({ port, data: dataFolder }) {
   // Only here: no other command needs a web server.
   const { startServer } = require('../server/server.js');
-  const dataFolder = data === undefined ? undefined : resolve(data);
   try {
     return await startServer({ port: port ?? DEFAULT_PORT, dataFolder });
   } catch (error) {
@@ -67,7 +74,7 @@ function labCommand(signal) {
     .description('open the web lab: recordings of what two processes say, and the benchmark live')
     .option('--port <number>', `port of 127.0.0.1 (default: ${DEFAULT_PORT}, or any that is free)`, readPort)
     .option('--no-open', 'open no browser')
-    .option('--data <folder>', 'keep finished runs there (default: ~/.local/state/crossings/runs)')
+    .option('--data <folder>', 'keep finished runs there (default: ~/.local/state/crossings/runs)', readFolder)
     .allowExcessArguments(false)
     .action((options) => lab(options, signal));
 }

@@ -1,7 +1,7 @@
 'use strict';
 // The finished runs, kept as one file each until they are removed. The folder is read anew each time: a second lab may
 // keep its runs in it, too.
-const { mkdirSync, readdirSync, readFileSync, rmSync, statSync } = require('node:fs');
+const { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } = require('node:fs');
 const { homedir } = require('node:os');
 const { join } = require('node:path');
 const { z } = require('zod');
@@ -50,8 +50,9 @@ class KeptRuns {
 
   /** @param {string} id a UUID @returns {Run | null} */
   read(id) {
-    const found = statSync(this.#path(id), { throwIfNoEntry: false });
-    if (!found?.isFile()) return null;
+    if (!existsSync(this.#path(id))) return null;
+    const found = statSync(this.#path(id));
+    if (!found.isFile()) return null;
     const stamp = `${found.mtimeMs} ${found.size}`;
     const known = this.#known.get(id);
     if (known?.stamp === stamp) return known.run;
@@ -89,7 +90,7 @@ class KeptRuns {
 
   /** @param {string} id */
   remove(id) {
-    rmSync(this.#path(id), { force: true });
+    if (existsSync(this.#path(id))) rmSync(this.#path(id));
     this.#known.delete(id);
   }
 }

@@ -59,7 +59,7 @@ function buildApp({ port, token, log, ...lab }) {
   const hosts = security.hostsOf(port);
   const cookie = `crossings-${port}`;
   const app = express();
-  app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
+  app.disable('x-powered-by').disable('etag').enable('case sensitive routing').set('query parser', 'simple');
   app.use(logRequests(log), security.headers(), security.checkHost(hosts), security.checkChange(hosts));
   app.use('/api', security.checkSite(hosts), security.checkToken(token, cookie), routes(lab));
   app.use(security.acceptToken(token, cookie));

@@ -54,7 +54,6 @@ class Traces {
    */
   async record(what, gone) {
     // Only here: it is not needed for anything else.
-    // @ts-expect-error
     const { recordTrace } = require('../lib/trace/record.js');
     const late = AbortSignal.timeout(LIMIT_MS);
     const signal = AbortSignal.any([gone, late, this.#closing.signal]);

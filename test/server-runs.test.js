@@ -1,0 +1,313 @@
+'use strict';
+// Runs over HTTP: started one at a time, watched, cancelled, kept, reopened, saved, compared.
+const { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const Ajv = require('ajv/dist/2020').default;
+const { explainCharts } = require('../lib/bench/charts.js');
+const { compareRuns } = require('../lib/bench/compare.js');
+const { toCsv, toJson, toMarkdown } = require('../lib/bench/export.js');
+const schema = require('../lib/bench/run.schema.json');
+const { explain } = require('../lib/bench/sentences.js');
+const { descendantsOf, hasEnded, startLabHere } = require('./lab.js');
+const { until } = require('./support.js');
+
+const SHORT = { effort: 'quick', mechanisms: ['pipe', 'uds'], messages: 100 };
+const LONG = { effort: 'thorough', mechanisms: ['pipe'], messages: 1_000_000, sizeBytes: 1024 };
+const NOBODY = '00000000-0000-4000-8000-000000000000';
+
+const folder = mkdtempSync(join(tmpdir(), 'kept-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** @type {Awaited<ReturnType<typeof startLabHere>>} */
+let lab;
+beforeAll(async () => {
+  lab = await startLabHere({ dataFolder: folder });
+});
+afterAll(() => lab.close());
+
+/** @param {object} body */
+const post = (body) => lab.ask('/api/runs', { method: 'POST', body });
+/** @param {string} id */
+const remove = (id) => lab.ask(`/api/runs/${id}`, { method: 'DELETE' });
+/** @param {string} id */
+const get = async (id) => (await lab.ask(`/api/runs/${id}`)).body;
+
+/** Starts a run that goes on until it is stopped, and waits for its processes. */
+async function startLong() {
+  const { id } = (await post(LONG)).body;
+  await until(() => descendantsOf(process.pid).length > 2);
+  return { id, processes: descendantsOf(process.pid) };
+}
+
+describe('a run from its start to its end', () => {
+  /** @type {string} */
+  let id;
+  /** @type {{event: string, data: any}[]} */
+  let events;
+  /** @type {any} */
+  let finished;
+  beforeAll(async () => {
+    const answer = await post(SHORT);
+    expect(answer.status).toBe(202);
+    ({ id } = answer.body);
+    events = await lab.events(id);
+    finished = await get(id);
+  });
+  const named = (/** @type {string} */ name) => events.filter(({ event }) => event === name).map(({ data }) => data);
+
+  test('is told by a snapshot, then progress and samples, then one end', () => {
+    const names = events.map(({ event }) => event);
+    expect(names[0]).toBe('snapshot');
+    expect(named('snapshot')[0]).toMatchObject({ id, state: 'running', run: null });
+    expect(names.indexOf('progress')).toBeLessThan(names.indexOf('sample'));
+    expect(names.slice(1, -1).every((name) => name === 'progress' || name === 'sample')).toBe(true);
+    expect(events.at(-1)).toEqual({ event: 'done', data: { id } });
+  });
+
+  test('its progress never goes back by much and never passes the whole', () => {
+    for (const { fraction, doing } of named('progress')) {
+      expect(fraction).toBeGreaterThanOrEqual(0);
+      expect(fraction).toBeLessThan(1);
+      expect(doing).not.toBe('');
+    }
+  });
+
+  test('each sample brings its mechanism as the run file would have it, one sample richer', () => {
+    for (const mechanism of SHORT.mechanisms) {
+      const results = named('sample').flatMap(({ result }) => (result.mechanism === mechanism ? [result] : []));
+      const counts = results.map(({ throughput }) => throughput.messagesPerSecond.samples.length);
+      expect(counts).toEqual(counts.map((_, index) => index + 1));
+      expect(results.at(-1)).toEqual(
+        finished.run.results.find((/** @type {any} */ result) => result.mechanism === mechanism),
+      );
+    }
+    expect(named('sample').at(-1).floors).toEqual(finished.run.floors);
+  });
+
+  test('ends as a run file, with its sentences', () => {
+    const { run, sentences, summary, state, partial, error } = finished;
+    expect({ state, partial, error }).toEqual({ state: 'done', partial: null, error: null });
+    const validate = new Ajv({ strict: false }).compile(schema);
+    expect(validate(run) ? [] : validate.errors).toEqual([]);
+    expect(run.id).toBe(id);
+    expect(run.parameters).toMatchObject({ messages: 100, sizeBytes: 64, effort: 'quick' });
+    expect({ sentences, summary }).toEqual({ sentences: explainCharts(run), summary: explain(run) });
+  });
+
+  test('is kept whole, and listed', async () => {
+    expect(JSON.parse(readFileSync(join(folder, `${id}.json`), 'utf8'))).toEqual(finished.run);
+    const { runs } = (await lab.ask('/api/runs')).body;
+    expect(runs).toEqual([
+      expect.objectContaining({ id, state: 'done', mechanisms: ['pipe', 'uds'], startedAt: finished.run.startedAt }),
+    ]);
+  });
+
+  test('whoever listens after its end gets everything and the end', async () => {
+    expect(await lab.events(id)).toEqual([
+      { event: 'snapshot', data: finished },
+      { event: 'done', data: { id } },
+    ]);
+  });
+
+  test.each([
+    ['json', toJson, 'application/json', '.json'],
+    ['csv', toCsv, 'text/csv', '.csv'],
+    ['markdown', toMarkdown, 'text/markdown', '.md'],
+  ])('is saved as %s, the same as the command line writes', async (format, convert, type, extension) => {
+    const { text, headers } = await lab.ask(`/api/runs/${id}/file?format=${format}`);
+    expect(text).toBe(convert(finished.run));
+    expect(headers['content-type']).toBe(`${type}; charset=utf-8`);
+    expect(headers['content-disposition']).toMatch(/^attachment; filename="?crossings-[\w-]+\.\w+"?$/);
+    expect(headers['content-disposition']).toContain(extension);
+  });
+
+  test('is compared with another one that lies in the folder', async () => {
+    const other = structuredClone(finished.run);
+    other.id = NOBODY;
+    for (const { roundTrip } of other.results) {
+      roundTrip.sampleP50Ns = roundTrip.sampleP50Ns.map((/** @type {number} */ ns) => ns * 10);
+    }
+    writeFileSync(join(folder, `${NOBODY}.json`), JSON.stringify(other));
+    const { body } = await lab.ask(`/api/compare?a=${id}&b=${NOBODY}`);
+    expect(body).toEqual(JSON.parse(JSON.stringify(compareRuns(finished.run, other))));
+    expect((await remove(NOBODY)).body).toEqual({ state: 'removed' });
+    expect(readdirSync(folder)).toEqual([`${id}.json`]);
+  });
+
+  test('is there again after the lab was started anew, until it is removed', async () => {
+    await lab.close();
+    lab = await startLabHere({ dataFolder: folder });
+    expect(await get(id)).toEqual(finished);
+    expect((await remove(id)).body).toEqual({ state: 'removed' });
+    expect((await lab.ask(`/api/runs/${id}`)).status).toBe(404);
+    expect((await lab.ask('/api/runs')).body.runs).toEqual([]);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+describe('while a run goes on', () => {
+  afterEach(async () => {
+    const { runs } = (await lab.ask('/api/runs')).body;
+    for (const { id, state } of runs) {
+      if (state === 'running') await remove(id);
+      await remove(id);
+    }
+  });
+
+  test('a second run and a recording are refused with its id, and it goes on', async () => {
+    const { id } = await startLong();
+    expect((await lab.ask('/api/mechanisms')).body.running).toBe(id);
+    const trace = { method: 'POST', body: { mechanism: 'pipe' } };
+    for (const answer of [await post(SHORT), await lab.ask('/api/traces', trace)]) {
+      expect(answer.status).toBe(409);
+      expect(answer.body.error).toEqual({ code: 'ERR_BUSY', message: expect.stringMatching(/\.$/), id });
+    }
+    expect((await lab.ask('/api/runs')).body.runs).toHaveLength(1);
+    expect(await get(id)).toMatchObject({ state: 'running' });
+    expect((await lab.ask(`/api/runs/${id}/file`)).body.error.code).toBe('ERR_NOT_FINISHED');
+  });
+
+  test('it can be cancelled: its processes are gone when the answer comes, and it is not kept', async () => {
+    const { id, processes } = await startLong();
+    const events = lab.events(id);
+    const { status, body } = await remove(id);
+    expect({ status, body }).toEqual({ status: 200, body: { state: 'cancelled' } });
+    expect(processes.filter((pid) => !hasEnded(pid))).toEqual([]);
+    expect((await events).at(-1)).toEqual({ event: 'cancelled', data: {} });
+    expect(await get(id)).toMatchObject({ state: 'cancelled', run: null, error: { code: 'ERR_CANCELLED' } });
+    const { runs } = (await lab.ask('/api/runs')).body;
+    expect(runs).toEqual([expect.objectContaining({ id, state: 'cancelled', mechanisms: ['pipe'] })]);
+    expect(readdirSync(folder)).toEqual([]);
+    expect((await lab.ask('/api/mechanisms')).body.running).toBeNull();
+    expect((await remove(id)).body).toEqual({ state: 'removed' });
+  });
+
+  test('a listener that goes away disturbs nobody', async () => {
+    const { id } = await startLong();
+    const gone = await fetch(`http://${lab.host}/api/runs/${id}/events`, {
+      headers: { 'x-crossings-token': lab.token },
+    });
+    await gone.body?.cancel();
+    const events = lab.events(id);
+    await remove(id);
+    expect((await events).at(-1)?.event).toBe('cancelled');
+  });
+
+  test('the end of the server ends it, and its processes are gone', async () => {
+    const other = await startLabHere();
+    await other.ask('/api/runs', { method: 'POST', body: LONG });
+    await until(() => descendantsOf(process.pid).length > 2);
+    const processes = descendantsOf(process.pid);
+    await other.close();
+    expect(processes.filter((pid) => !hasEnded(pid))).toEqual([]);
+  });
+});
+
+test('a run that takes longer than it may is stopped and says so', async () => {
+  const hasty = await startLabHere({ limitsMs: { thorough: 1000 } });
+  const { id } = (await hasty.ask('/api/runs', { method: 'POST', body: LONG })).body;
+  const end = (await hasty.events(id)).at(-1);
+  expect(end).toEqual({
+    event: 'failed',
+    data: { code: 'ERR_TIME_LIMIT', message: expect.stringMatching(/^The run was stopped: .* 1 seconds; .*\.$/) },
+  });
+  expect(descendantsOf(process.pid)).toEqual([]);
+  const { runs } = (await hasty.ask('/api/runs')).body;
+  expect(runs).toEqual([expect.objectContaining({ id, state: 'failed', error: end?.data })]);
+  await hasty.close();
+});
+
+describe('what cannot be asked is refused in one sentence that names it and what can, and starts nothing:', () => {
+  test.each([
+    [{}, 'Effort is quick, standard or thorough, not nothing.'],
+    [{ effort: 'fast' }, 'Effort is quick, standard or thorough, not "fast".'],
+    [
+      { effort: 'quick', mechanisms: ['pipes'] },
+      'one or more of ring, shm-spin, shm-sem, pipe, uds, tcp, not "pipes".',
+    ],
+    [{ effort: 'quick', mechanisms: [] }, 'not [].'],
+    [{ effort: 'quick', mechanisms: 'pipe' }, 'not "pipe".'],
+    [{ effort: 'quick', mechanisms: ['pipe', 7] }, 'not 7.'],
+    [{ effort: 'quick', mechanisms: ['--help'] }, 'not "--help".'],
+    [{ effort: 'quick', messages: 0 }, 'Messages is a whole number from 1 to 1000000, not 0.'],
+    [{ effort: 'quick', messages: 1_000_001 }, 'not 1000001.'],
+    [{ effort: 'quick', messages: 1.5 }, 'not 1.5.'],
+    [{ effort: 'quick', messages: '100' }, 'not "100".'],
+    [{ effort: 'quick', sizeBytes: 7 }, 'SizeBytes is a whole number from 8 to 16777216, not 7.'],
+    [{ effort: 'quick', sizeBytes: 16_777_217 }, 'not 16777217.'],
+    [{ effort: 'quick', sizeBytes: null }, 'not null.'],
+    [{ effort: 'quick', sizeBytes: 65_536, messages: 1_000_000 }, 'take 16384 or fewer, not 1000000.'],
+    [{ effort: 'quick', realtime: true }, 'There is no parameter "realtime"'],
+    [[], 'mechanisms, messages, sizeBytes, effort, not [].'],
+    ['"quick"', 'not "quick".'],
+    ['{"effort":', 'What was sent is not JSON.'],
+    ['', 'not nothing.'],
+  ])('%j', async (body, told) => {
+    const { status, body: answer } = await lab.ask('/api/runs', { method: 'POST', body });
+    expect(status).toBe(400);
+    expect(answer.error.message).toMatch(/^[A-Z][^\n]*\.$/);
+    expect(answer.error.message).toContain(told);
+    expect(descendantsOf(process.pid)).toEqual([]);
+  });
+
+  test('a body of more than 16 kB', async () => {
+    const { status, body } = await post({ effort: 'quick', mechanisms: Array(10_000).fill('pipe') });
+    expect({ status, code: body.error.code }).toEqual({ status: 413, code: 'ERR_TOO_LARGE' });
+  });
+
+  test.each([
+    ['GET', '/api/nothing', 404],
+    ['GET', '/api', 404],
+    ['PUT', '/api/runs', 404],
+    ['GET', `/api/runs/${NOBODY}`, 404],
+    ['GET', `/api/runs/${NOBODY}/events`, 404],
+    ['GET', `/api/runs/${NOBODY}/file`, 404],
+    ['DELETE', `/api/runs/${NOBODY}`, 404],
+    ['GET', '/api/runs/..%2f..%2fpackage', 400],
+    ['DELETE', '/api/runs/..%2f..%2fpackage', 400],
+    ['GET', '/api/runs/%zz', 400],
+    ['GET', '/api/compare', 400],
+    ['GET', `/api/compare?a=${NOBODY}&b=${NOBODY}`, 404],
+    ['GET', `/api/compare?a=${NOBODY}&b=${NOBODY}&c=1`, 400],
+    ['GET', `/api/runs/${NOBODY}/file?format=xml`, 400],
+    ['GET', '/api/traces/pipes', 404],
+    ['GET', '/api/traces/..%2f..%2fpackage', 404],
+    ['GET', '/api/traces/__proto__', 404],
+  ])('%s %s', async (method, path, expected) => {
+    const { status, body } = await lab.ask(path, { method });
+    expect(status).toBe(expected);
+    expect(body.error).toEqual({ code: expect.stringMatching(/^ERR_/), message: expect.stringMatching(/^[A-Z].*\.$/) });
+  });
+});
+
+test('a kept file that is broken is skipped with a warning, and breaks nothing', async () => {
+  const broken = mkdtempSync(join(tmpdir(), 'kept-'));
+  const ids = [1, 2, 3, 4].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
+  writeFileSync(join(broken, `${ids[0]}.json`), '{"schema": "crossings/run/1", "res');
+  writeFileSync(join(broken, `${ids[1]}.json`), JSON.stringify({ schema: 'crossings/run/1', id: ids[1], results: 7 }));
+  writeFileSync(join(broken, `${ids[2]}.json`), '');
+  mkdirSync(join(broken, `${ids[3]}.json`));
+  writeFileSync(join(broken, 'notes.json'), '{}');
+  const other = await startLabHere({ dataFolder: broken });
+  for (let again = 0; again < 2; again++) {
+    expect((await other.ask('/api/runs')).body).toEqual({ runs: [] });
+    for (const id of ids) expect((await other.ask(`/api/runs/${id}`)).status).toBe(404);
+  }
+  const warnings = other.logged.map((line) => JSON.parse(line)).filter(({ level }) => level === 40);
+  expect(warnings.map(({ file }) => file).sort()).toEqual(ids.slice(0, 3).map((id) => join(broken, `${id}.json`)));
+  await other.close();
+  rmSync(broken, { recursive: true });
+});
+
+test('where nothing can be kept, a finished run is still shown', async () => {
+  const file = join(folder, 'not-a-folder');
+  writeFileSync(file, '');
+  const other = await startLabHere({ dataFolder: join(file, 'runs') });
+  const { id } = (await other.ask('/api/runs', { method: 'POST', body: { ...SHORT, mechanisms: ['pipe'] } })).body;
+  expect((await other.events(id)).at(-1)).toEqual({ event: 'done', data: { id } });
+  expect((await other.ask(`/api/runs/${id}`)).body).toMatchObject({ state: 'done', run: { id } });
+  expect((await other.ask('/api/runs')).body.runs).toHaveLength(1);
+  await other.close();
+  rmSync(file);
+});

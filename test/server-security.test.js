@@ -1,0 +1,213 @@
+'use strict';
+// Whoever is not a page of this lab, let in by its token, gets nothing and starts nothing.
+const { connect } = require('node:net');
+const { descendantsOf, startLabHere } = require('./lab.js');
+
+/** @type {Awaited<ReturnType<typeof startLabHere>>} */
+let lab;
+beforeAll(async () => {
+  lab = await startLabHere();
+});
+afterAll(() => lab.close());
+
+const RUN = { effort: 'quick', mechanisms: ['pipe'], messages: 100 };
+
+/** Nothing goes on and nothing went on. */
+async function expectNothingStarted() {
+  expect((await lab.ask('/api/mechanisms')).body.running).toBeNull();
+  expect((await lab.ask('/api/runs')).body.runs).toEqual([]);
+  expect(descendantsOf(process.pid)).toEqual([]);
+}
+
+/** @param {import('./lab.js').Answer} answer @param {string} code */
+function expectRefused({ status, body }, code) {
+  expect(status).toBe(403);
+  expect(body).toEqual({ error: { code, message: expect.stringMatching(/^[A-Z].*\.$/) } });
+}
+
+describe('a wrong Host is refused, everywhere:', () => {
+  const wrong = [
+    'evil.com',
+    'localhost',
+    '127.0.0.1',
+    'rebound.evil.com:PORT',
+    'localhost.evil.com:PORT',
+    '0.0.0.0:PORT',
+  ];
+  const odd = [
+    'localhost:1',
+    '127.0.0.1:PORT.evil.com',
+    'user@127.0.0.1:PORT',
+    '127.1:PORT',
+    '[::ffff:127.0.0.1]:PORT',
+    '',
+  ];
+  test.each([...wrong, ...odd])('"%s"', async (name) => {
+    const headers = { host: name.replace('PORT', String(lab.port)) };
+    expectRefused(await lab.ask('/api/mechanisms', { headers }), 'ERR_HOST');
+    expectRefused(await lab.ask('/api/runs', { method: 'POST', headers, body: RUN }), 'ERR_HOST');
+    expect((await lab.ask('/', { headers })).status).toBe(403);
+    expect((await lab.ask('/shared/base.css', { headers })).status).toBe(403);
+    expect((await lab.ask(`/?token=${lab.token}`, { headers })).headers['set-cookie']).toBeUndefined();
+    await expectNothingStarted();
+  });
+
+  test.each([
+    ['none at all', ''],
+    ['two of them', 'Host: 127.0.0.1:PORT\r\nHost: evil.com\r\n'],
+  ])('%s', async (_what, hosts) => {
+    const socket = connect(lab.port, '127.0.0.1');
+    socket.end(`GET / HTTP/1.1\r\n${hosts.replace('PORT', String(lab.port))}Connection: close\r\n\r\n`);
+    let answer = '';
+    for await (const piece of socket.setEncoding('utf8')) answer += piece;
+    expect(answer).toMatch(/^HTTP\/1.1 40[03] /);
+  });
+});
+
+test.each(['127.0.0.1:PORT', 'localhost:PORT', '[::1]:PORT', 'LOCALHOST:PORT'])(
+  'the lab answers to %s',
+  async (name) => {
+    const headers = { host: name.replace('PORT', String(lab.port)) };
+    expect((await lab.ask('/api/mechanisms', { headers })).status).toBe(200);
+  },
+);
+
+describe('without the token nothing of /api is told or done:', () => {
+  const cookie = (/** @type {string} */ value) => ({ 'x-crossings-token': undefined, cookie: value });
+  test.each([
+    ['none', () => ({ 'x-crossings-token': undefined })],
+    ['an empty one', () => ({ 'x-crossings-token': '' })],
+    ['another', () => ({ 'x-crossings-token': 'A'.repeat(43) })],
+    ['its beginning', () => ({ 'x-crossings-token': lab.token.slice(0, -1) })],
+    ['one that goes on', () => ({ 'x-crossings-token': `${lab.token}A` })],
+    ['a cookie with another', () => cookie(`crossings-${lab.port}=${'A'.repeat(43)}`)],
+    ['the cookie of another port', () => cookie(`crossings-1=${lab.token}`)],
+  ])('%s', async (_what, headers) => {
+    const paths = ['/api/mechanisms', '/api/runs', '/api/traces/pipe', '/api/nothing', '/api'];
+    for (const path of paths) expectRefused(await lab.ask(path, { headers: headers() }), 'ERR_TOKEN');
+    expectRefused(await lab.ask('/api/runs', { method: 'POST', headers: headers(), body: RUN }), 'ERR_TOKEN');
+    await expectNothingStarted();
+  });
+
+  test('in the address of an API call it counts for nothing', async () => {
+    const headers = { 'x-crossings-token': undefined };
+    expectRefused(await lab.ask(`/api/mechanisms?token=${lab.token}`, { headers }), 'ERR_TOKEN');
+  });
+});
+
+describe('the printed address', () => {
+  test('is exchanged for a cookie that scripts and other sites cannot use, and loses the token', async () => {
+    const { status, headers } = await lab.ask(`/bench.html?token=${lab.token}&a=1`);
+    expect(status).toBe(303);
+    expect(headers.location).toBe('/bench.html?a=1');
+    const [cookie] = headers['set-cookie'] ?? [];
+    expect(cookie.split('; ').sort()).toEqual(
+      [`crossings-${lab.port}=${lab.token}`, 'HttpOnly', 'Path=/', 'SameSite=Strict'].sort(),
+    );
+    const asked = { headers: { 'x-crossings-token': undefined, cookie: `other=1; ${cookie.split(';')[0]}` } };
+    expect((await lab.ask('/api/mechanisms', asked)).status).toBe(200);
+  });
+
+  test('never leads to another host', async () => {
+    for (const path of ['//evil.com/', '/\\evil.com/', '///evil.com']) {
+      const { headers } = await lab.ask(`${path}?token=${lab.token}`);
+      expect(new URL(headers.location ?? '', `http://${lab.host}`).host).toBe(lab.host);
+    }
+  });
+
+  test('of an earlier start is refused in a sentence, and sets no cookie', async () => {
+    const { status, text, headers } = await lab.ask(`/?token=${'A'.repeat(43)}`);
+    expect({ status, cookie: headers['set-cookie'] }).toEqual({ status: 403, cookie: undefined });
+    expect(text).toMatch(/^This address belongs to an earlier start of the lab.*\.\n$/);
+  });
+});
+
+describe('what changes something is refused', () => {
+  const changes = [
+    ['POST', '/api/runs', RUN],
+    ['POST', '/api/traces', { mechanism: 'pipe' }],
+    ['DELETE', '/api/runs/00000000-0000-4000-8000-000000000000', {}],
+  ];
+  const origins = [
+    undefined,
+    'null',
+    'http://evil.com',
+    'https://127.0.0.1:PORT',
+    'http://127.0.0.1',
+    'http://localhost:1',
+  ];
+  const types = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', undefined];
+
+  test.each(origins)('when its Origin is %s', async (origin) => {
+    const headers = { origin: origin?.replace('PORT', String(lab.port)) };
+    for (const [method, path, body] of changes) {
+      expectRefused(await lab.ask(String(path), { method: String(method), headers, body }), 'ERR_ORIGIN');
+    }
+    await expectNothingStarted();
+  });
+
+  test.each([...types, 'application/jsonp', 'text/plain; application/json'])('when it is sent as %s', async (type) => {
+    for (const [method, path, body] of changes) {
+      const headers = { 'content-type': type };
+      expectRefused(await lab.ask(String(path), { method: String(method), headers, body }), 'ERR_CONTENT_TYPE');
+    }
+    await expectNothingStarted();
+  });
+
+  test('when it is a form of another site', async () => {
+    const headers = { origin: 'http://evil.com', 'content-type': 'application/x-www-form-urlencoded' };
+    expectRefused(await lab.ask('/api/runs', { method: 'POST', headers, body: 'effort=quick' }), 'ERR_ORIGIN');
+    await expectNothingStarted();
+  });
+});
+
+test.each(['cross-site', 'same-site'])('a page that the browser calls %s reads nothing', async (site) => {
+  expectRefused(await lab.ask('/api/runs', { headers: { 'sec-fetch-site': site } }), 'ERR_ORIGIN');
+  expectRefused(await lab.ask('/api/runs', { headers: { origin: 'http://evil.com' } }), 'ERR_ORIGIN');
+});
+
+test('no answer lets another site read it', async () => {
+  const preflight = await lab.ask('/api/runs', { method: 'OPTIONS', headers: { origin: 'http://evil.com' } });
+  expectRefused(preflight, 'ERR_ORIGIN');
+  for (const { headers } of [preflight, await lab.ask('/'), await lab.ask('/api/runs')]) {
+    expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+    expect(headers['cross-origin-resource-policy']).toBe('same-origin');
+  }
+});
+
+test('every answer has a policy that allows nothing inline and nothing from elsewhere', async () => {
+  for (const path of ['/', '/bench.html', '/nowhere', '/api/mechanisms', '/vendor/chart.umd.min.js']) {
+    const { headers } = await lab.ask(path);
+    const policy = String(headers['content-security-policy']);
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|https?:|\*|upgrade-insecure-requests/);
+    for (const rule of ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"])
+      expect(policy).toContain(rule);
+    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' });
+    expect(headers).not.toHaveProperty('x-powered-by');
+  }
+});
+
+test('nothing of /api is kept by caches', async () => {
+  expect((await lab.ask('/api/mechanisms')).headers['cache-control']).toBe('no-store');
+});
+
+test('no file outside public/ is served', async () => {
+  const paths = ['/../package.json', '/%2e%2e/package.json', '/..%2fpackage.json', '/.git/config', '/server/server.js'];
+  expect((await lab.ask('/API/mechanisms', { headers: { 'x-crossings-token': undefined } })).status).toBe(404);
+  for (const path of [...paths, '/vendor/../package.json', '/api/traces/..%2f..%2fpackage']) {
+    const { status, text } = await lab.ask(path);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(text).not.toContain('"dependencies"');
+  }
+});
+
+test('the token is never logged', async () => {
+  await lab.ask(`/?token=${lab.token}`);
+  await lab.ask('/api/mechanisms', { headers: { cookie: `crossings-${lab.port}=${lab.token}` } });
+  expect(lab.logged.length).toBeGreaterThan(10);
+  expect(lab.logged.join('')).not.toContain(lab.token);
+  for (const line of lab.logged) {
+    expect(JSON.parse(line)).toMatchObject({ method: expect.any(String), path: expect.any(String) });
+  }
+});
