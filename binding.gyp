@@ -87,6 +87,7 @@
         'c-bench/harness/ndjson.c',
         'c-bench/harness/topology.c',
         'c-bench/trace/arguments.c',
+        'c-bench/trace/events.c',
         'c-bench/trace/process.c',
         'c-bench/trace/steps.c',
         'c-bench/trace/tracer.c',

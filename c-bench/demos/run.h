@@ -13,6 +13,7 @@
 struct demo_entry {
     const char *name, *title, *source;
     demo_function *run;
+    bool spins;                    /* its processes wait by spinning, so each needs a core of its own */
     const char *names[MOST_NAMES]; /* files that it makes and removes; %d: the number of its first process */
 };
 

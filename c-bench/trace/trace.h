@@ -51,6 +51,16 @@ void print_descriptor(const struct tracee *tracee, int fd);
 void print_entry(const struct tracee *tracee, const char *name);
 void print_exit(const struct tracee *tracee, const char *name, int64_t result);
 
+/* ---- events.c: a line of JSON each ---- */
+
+void print_enter(const struct tracee *tracee);
+void print_leave(const struct tracee *tracee, int64_t result, uint64_t sleeps, uint64_t seen_ns);
+void print_step(const struct tracee *tracee, uint64_t seen_ns);
+/* The end of a process, and of the call that it never came back from. */
+void print_gone(const struct tracee *tracee, int status, uint64_t seen_ns);
+/* `format` has one %s, for the reason. */
+void print_error(const char *code, const char *format, const char *reason);
+
 /* ---- steps.c ---- */
 
 /* Put a breakpoint on each end of each step, in a stopped process. Its children inherit them. False with errno. */

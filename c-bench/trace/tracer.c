@@ -28,15 +28,10 @@
 #define LIMIT_SECONDS 60
 #define PATIENCE_NS 200000 /* how long one process stays stopped for the other's next stop... */
 #define LOOK_NS 40000      /* ...and how often to look whether that one has fallen asleep meanwhile */
-#define MAX_SYSCALLS 1024
 
 /* EXITKILL: should this process be killed, so is what it traces. */
 static const long trace_options =
     PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL;
-
-static const char *const syscall_names[MAX_SYSCALLS] = {
-#include "syscall-names.inc"
-};
 
 static const char refused[] =
     "System calls cannot be recorded here, because ptrace was refused (%s). In a container, start it with "
@@ -51,6 +46,8 @@ struct stop {
     pid_t pid;
     int status;
     uint64_t seen_ns;
+    bool begins_call, begins_step; /* when the process goes on */
+    long passed_on;                /* the signal that it gets then */
 };
 
 static struct tracee *find_tracee(pid_t pid) {
@@ -66,82 +63,6 @@ static struct tracee *new_tracee(pid_t pid) {
         return NULL;
     pin(pid, cores[(tracee - tracees) % 2]);
     return tracee;
-}
-
-/* ---- Printing ---- */
-
-static const char *syscall_name(uint64_t number) {
-    static char unnamed[32];
-    if (number < MAX_SYSCALLS && syscall_names[number])
-        return syscall_names[number];
-    snprintf(unnamed, sizeof unnamed, "syscall_%llu", (unsigned long long)number);
-    return unnamed;
-}
-
-static void print_place(const struct demo_state *state) {
-    static const char *const phases[] = {NULL, "setup", "message", "teardown"};
-    event_string("phase", phases[state->phase]);
-    if (state->message)
-        event_integer("message", (uint64_t)state->message);
-    else
-        event_string("message", NULL);
-}
-
-static void print_enter(struct tracee *tracee) {
-    const struct call_site *site = tracee->state.site; /* a constant of this program: the same here as there */
-    event_begin("enter");
-    event_integer("pid", (uint64_t)tracee->pid);
-    event_string("name", syscall_name(tracee->number));
-    print_place(&tracee->state);
-    event_string("file", site ? site->file : NULL);
-    event_integer("line", site ? (uint64_t)site->line : 0);
-    event_string("call", site ? site->function : NULL);
-    print_entry(tracee, syscall_name(tracee->number));
-    event_end();
-}
-
-static void print_leave(const struct tracee *tracee, int64_t result, uint64_t sleeps, uint64_t seen_ns) {
-    char text[24];
-    snprintf(text, sizeof text, "%lld", (long long)result);
-    event_begin("leave");
-    event_integer("pid", (uint64_t)tracee->pid);
-    event_integer("t", tracee->began_ns);
-    event_integer("end", seen_ns);
-    event_string("result", text);
-    if (result < 0 && result > -4096)
-        event_string("error", strerror((int)-result));
-    event_integer("sleeps", sleeps);
-    print_exit(tracee, syscall_name(tracee->number), result);
-    print_words(tracee);
-    event_end();
-}
-
-static void print_step(const struct tracee *tracee, uint64_t seen_ns) {
-    static const char *const kinds[] = {NULL, "store", "load", "release", "see"};
-    const struct step_mark *step = tracee->step;
-    event_begin("step");
-    event_integer("pid", (uint64_t)tracee->pid);
-    event_integer("t", tracee->step_began_ns);
-    event_integer("end", seen_ns);
-    event_string("name", (const char *)(uintptr_t)step->name);
-    event_string("step", kinds[step->kind]);
-    event_integer("bytes", step->bytes);
-    event_integer("address", (uint64_t)(uintptr_t)tracee->state.step_address);
-    event_string("file", (const char *)(uintptr_t)step->file);
-    event_integer("line", step->line);
-    print_place(&tracee->state);
-    print_words(tracee);
-    event_end();
-}
-
-/* The end of a process, and of the call that it never came back from. */
-static void print_gone(const struct tracee *tracee, const struct stop *stop) {
-    event_begin("gone");
-    event_integer("pid", (uint64_t)stop->pid);
-    event_string("role", tracee->role == READER ? "reader" : "writer");
-    event_integer("t", tracee->in_call ? tracee->began_ns : stop->seen_ns);
-    event_string("killedBy", WIFSIGNALED(stop->status) ? strsignal(WTERMSIG(stop->status)) : NULL);
-    event_end();
 }
 
 /* ---- Stops ---- */
@@ -193,43 +114,43 @@ static bool at_breakpoint(struct tracee *tracee, const struct stop *stop) {
     return true;
 }
 
-/* Let a stopped process go on, with the signal that it stopped for if that was one of its own. */
-static void go_on(struct tracee *tracee, long signal) {
-    tracee->stopped = false;
-    tracee->began_ns = monotonic_ns();
-    ptrace(PTRACE_SYSCALL, tracee->pid, NULL, signal);
-}
-
-static void at_stop(struct tracee *tracee, const struct stop *stop) {
+/* Note all that a stop tells. The process stays stopped. */
+static void note(struct tracee *tracee, struct stop *stop) {
     int signal = WSTOPSIG(stop->status), event = stop->status >> 16;
-    bool begins = false;
-    long passed_on = 0;
-    tracee->stops += signal != SYSCALL_STOP;
+    stop->begins_call = stop->begins_step = false;
+    stop->passed_on = 0;
     if (signal == SYSCALL_STOP) {
         at_syscall(tracee, stop);
-    } else if (event == PTRACE_EVENT_STOP && signal != SIGTRAP) {
-        tracee->stopped = false;
-        ptrace(PTRACE_LISTEN, tracee->pid, NULL, NULL); /* stopped by job control, until it is continued */
+        stop->begins_call = tracee->in_call;
         return;
-    } else if (!event && signal == SIGTRAP) {
-        const struct step_mark *before = tracee->step;
-        if (!at_breakpoint(tracee, stop))
-            passed_on = signal;
-        begins = tracee->step && tracee->step != before;
-    } else if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) {
+    }
+    tracee->stops++;
+    if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) {
         unsigned long child;
         if (ptrace(PTRACE_GETEVENTMSG, tracee->pid, NULL, &child) == 0 && !find_tracee((pid_t)child))
             new_tracee((pid_t)child); /* known before it stops for the first time */
+    } else if (!event && signal == SIGTRAP) {
+        const struct step_mark *before = tracee->step;
+        if (!at_breakpoint(tracee, stop))
+            stop->passed_on = signal;
+        stop->begins_step = tracee->step && tracee->step != before;
     } else if (!event) {
-        passed_on = signal;
+        stop->passed_on = signal; /* one of its own */
     }
-    uint64_t call_began_ns = tracee->began_ns;
-    go_on(tracee, passed_on);
-    if (begins)
-        tracee->step_began_ns = tracee->began_ns;
-    /* A stop in the middle of a call (a fork, a signal) does not begin it anew. */
-    if (tracee->in_call && signal != SYSCALL_STOP)
-        tracee->began_ns = call_began_ns;
+}
+
+/* Let a stopped process go on. What it begins, begins now. */
+static void go_on(struct tracee *tracee, const struct stop *stop) {
+    int signal = WSTOPSIG(stop->status);
+    bool job_control = stop->status >> 16 == PTRACE_EVENT_STOP && signal != SIGTRAP;
+    tracee->stopped = false;
+    uint64_t now_ns = monotonic_ns();
+    if (stop->begins_call)
+        tracee->began_ns = now_ns;
+    if (stop->begins_step)
+        tracee->step_began_ns = now_ns;
+    /* LISTEN: it stays stopped until it is continued. */
+    ptrace(job_control ? PTRACE_LISTEN : PTRACE_SYSCALL, tracee->pid, NULL, stop->passed_on);
 }
 
 /* One stop, if there is one; `flags` as for waitpid(). -1: nobody is left, or the time is up; 0: not now. */
@@ -289,19 +210,25 @@ static bool watch_all(pid_t first) {
         if (count <= 0)
             return well && !time_is_up;
         for (int i = 0; i < count; i++) {
-            const struct stop *stop = &stops[i];
+            struct stop *stop = &stops[i];
             struct tracee *tracee = find_tracee(stop->pid);
             if (WIFSTOPPED(stop->status)) {
                 if (!tracee)
                     tracee = new_tracee(stop->pid);
                 if (tracee)
-                    at_stop(tracee, stop);
+                    note(tracee, stop);
             } else if (tracee) { /* else it is the cleaner */
-                print_gone(tracee, stop);
+                print_gone(tracee, stop->status, stop->seen_ns);
                 tracee_close(tracee);
                 if (stop->pid == first)
                     well = WIFEXITED(stop->status) && WEXITSTATUS(stop->status) == 0;
             }
+        }
+        /* Only now, so that noting one's stop takes no time from the other's call. */
+        for (int i = 0; i < count; i++) {
+            struct tracee *tracee = WIFSTOPPED(stops[i].status) ? find_tracee(stops[i].pid) : NULL;
+            if (tracee)
+                go_on(tracee, &stops[i]);
         }
     }
 }
@@ -309,15 +236,6 @@ static bool watch_all(pid_t first) {
 static void on_alarm(int signal) {
     (void)signal;
     time_is_up = 1;
-}
-
-static void print_error(const char *code, const char *format, const char *reason) {
-    char sentence[512];
-    snprintf(sentence, sizeof sentence, format, reason);
-    event_begin("error");
-    event_string("code", code);
-    event_string("message", sentence);
-    event_end();
 }
 
 int trace_demo(const struct demo_entry *entry, int count) {
@@ -335,6 +253,11 @@ int trace_demo(const struct demo_entry *entry, int count) {
         return 1;
     }
     choose_cores(cores);
+    if (!entry->spins) {
+        /* Processes that wait asleep are let go on fastest on this process's own core. */
+        cores[1] = cores[0];
+        pin(0, cores[0]);
+    }
     struct tracee *tracee = new_tracee(pid);
     if (!tracee) {
         print_error("ERR_PTRACE_REFUSED", refused, strerror(errno));
@@ -347,7 +270,7 @@ int trace_demo(const struct demo_entry *entry, int count) {
     event_string("source", entry->source);
     event_integer("first", (uint64_t)pid);
     event_end();
-    go_on(tracee, 0);
+    go_on(tracee, &(struct stop){.pid = pid, .status = status});
     begin_demo(entry, pid, go);
     bool well = watch_all(pid);
     if (time_is_up)
