@@ -85,7 +85,6 @@ function routes({ runs, traces, catalogue }) {
   });
   router.get('/traces/:mechanism/perfetto', (request, response) => {
     // Only here: a lab without it would still play.
-    // @ts-expect-error
     const { toTraceEvents } = require('../lib/trace/perfetto.js');
     const mechanism = mechanismOf(request);
     const text = JSON.stringify(toTraceEvents(traces.find(mechanism)));

@@ -1,6 +1,7 @@
 'use strict';
 // `crossings lab`: how it starts, what it says when it cannot, and that nothing of it stays however it ends.
-const { mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
+const { spawnSync } = require('node:child_process');
+const { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } = require('node:fs');
 const net = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -145,8 +146,19 @@ describe('is refused with status 2 and a sentence:', () => {
   });
 });
 
+test('where nothing has been built, it says how to build it', () => {
+  const copy = mkdtempSync(join(tmpdir(), 'unbuilt-'));
+  for (const part of ['lib', 'server', 'package.json']) cpSync(join(root, part), join(copy, part), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(copy, 'lib', 'cli.js'), 'lab', '--port', '0'], {
+    encoding: 'utf8',
+  });
+  rmSync(copy, { recursive: true });
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(stderr).toMatch(/^The program crossings-\w+ has not been built; run `npm install` [^\n]*\.\n$/);
+});
+
 test('no other command, and no program that requires crossings, loads the web server', () => {
-  const { spawnSync } = require('node:child_process');
   const asked = `
     require('./lib/index.js'); require('./lib/bench/command.js'); require('./lib/lab.js');
     console.log(Object.keys(require.cache).filter((path) => /\\/server\\/|node_modules\\/(express|zod|pino)\\//.test(path)).length);`;
