@@ -90,7 +90,7 @@ async function main() {
     };
     process.stderr.write('Playing a long recording; this takes a minute or two.\n');
     const { events, seconds, gaps } = await measureFrames(browser, lab);
-    const late = gaps.filter((gap) => gap > 1.5 * FRAME_MS).length;
+    const late = gaps.filter((/** @type {number} */ gap) => gap > 1.5 * FRAME_MS).length;
     const kilobytes = (/** @type {number} */ bytes) => `${significant(bytes / 1000)} kB`;
     const rows = [
       ['first contentful paint of the theatre, ms', significant(median(first)), '< 1,000'],

@@ -130,4 +130,14 @@ describeWhereAllowed('counted by crossings-count, untraced, a further message co
     expect(further(mechanism)).toEqual({});
     expect(byName(during(mechanism))).toEqual({});
   });
+
+  test('ring: from the first message’s first event to the last one’s end neither process is in the kernel', () => {
+    const { events } = record('ring');
+    const messages = events.filter(({ phase }) => phase === 'message');
+    const from = messages[0].t;
+    const to = Math.max(...messages.map(({ t, end }) => end ?? t));
+    const meanwhile = events.filter(({ t, end }) => t < to && (end ?? t) > from);
+    expect(meanwhile.filter(({ kind }) => kind === 'syscall')).toEqual([]);
+    expect(meanwhile.length).toBeGreaterThanOrEqual(messages.length);
+  });
 });

@@ -287,6 +287,17 @@ function decodeArguments(call) {
   return print ? print(new Arguments(call)) : call.args;
 }
 
+/**
+ * The arguments that the call itself filled in, as they were before: [place, text]. A buffer to read into is only an
+ * address until the call comes back.
+ * @param {RawCall} call
+ * @returns {[number, string][]}
+ */
+function argumentsBefore(call) {
+  const before = decodeArguments({ ...call, out: {}, made: [], result: '0' });
+  return decodeArguments(call).flatMap((text, i) => (text === before[i] ? [] : [[i, before[i]]]));
+}
+
 /** Calls whose result is an address. */
 const ADDRESSES = new Set(['mmap', 'brk']);
 
@@ -310,4 +321,4 @@ function decodeResult(call) {
   return String(value);
 }
 
-module.exports = { Arguments, decodeArguments, decodeResult };
+module.exports = { Arguments, argumentsBefore, decodeArguments, decodeResult };

@@ -7,7 +7,7 @@ const { describeEnvironment } = require('../bench/environment.js');
 const { eventOf, runProgram } = require('../bench/programs.js');
 const { summarize } = require('../bench/statistics.js');
 const { orderByCause } = require('./causes.js');
-const { decodeArguments, decodeResult } = require('./decode.js');
+const { argumentsBefore, decodeArguments, decodeResult } = require('./decode.js');
 const { Effects } = require('./effects.js');
 const { findObjects, idOf } = require('./objects.js');
 const { readRaw } = require('./raw.js');
@@ -27,6 +27,7 @@ const { payloadOf } = require('./values.js');
  * @property {'store' | 'load' | 'release' | 'see'} [step] what kind of step
  * @property {string} name
  * @property {string[]} args
+ * @property {[number, string][]} [before] arguments that the call filled in: which, and what each was until then
  * @property {string} result
  * @property {{file: string, line: number} | null} source
  * @property {string} [call] the C function that the line calls, where that is not the system call's name
@@ -103,6 +104,7 @@ function finish({ event, effects, cause }, places) {
   const { kind, raw } = event;
   const call = kind === 'syscall' ? raw.call : null;
   const carried = payload(event);
+  const before = kind === 'syscall' ? argumentsBefore(raw) : [];
   const memory = Object.fromEntries(raw.words.map(({ name, value }) => [name, value]));
   const sleeps = kind === 'syscall' ? raw.sleeps : 0;
   return {
@@ -113,6 +115,7 @@ function finish({ event, effects, cause }, places) {
     ...(kind === 'step' ? { step: raw.step } : {}),
     name: raw.name,
     args: kind === 'syscall' ? decodeArguments(raw) : [],
+    ...(before.length > 0 ? { before } : {}),
     result: kind === 'syscall' ? decodeResult(raw) : '',
     source: raw.file ? { file: relative(raw.file), line: raw.line } : null,
     ...(call && call !== raw.name ? { call } : {}),

@@ -1,6 +1,6 @@
 // <trace-bill>: the counters that climb, the bill of one message, and the details of the event at the present moment.
 import { h, say } from './dom.js';
-import { counted, duration, effectTexts, failed, roleOf, significant } from './words.js';
+import { argumentsBefore, counted, duration, effectTexts, failed, roleOf, significant } from './words.js';
 
 /**
  * @typedef {import('./types.js').Play} Play
@@ -111,7 +111,9 @@ export class TraceBill extends HTMLElement {
         event.kind === 'step' ? 'step' : 'call',
         event.call && event.call !== event.name ? `${event.name}, made by ${event.call}()` : event.name,
       ],
-      ...event.args.map((arg, i) => /** @type {[string, string]} */ ([`argument ${i + 1}`, arg])),
+      ...(over ? event.args : argumentsBefore(event)).map(
+        (arg, i) => /** @type {[string, string]} */ ([`argument ${i + 1}`, arg]),
+      ),
       ['result', !over ? 'not back yet' : event.kind === 'step' ? null : event.result],
       ['took', over && event.end !== null ? `${duration(event.end - event.t)}, traced` : null],
       ['slept', event.kind === 'syscall' && over ? slept : null],

@@ -1,6 +1,6 @@
 // <trace-log>: every event up to the present, one line each, as strace writes them. Arrow keys go from line to line.
 import { h, say } from './dom.js';
-import { callText, failed, lineText, roleOf } from './words.js';
+import { begunText, failed, lineText, roleOf } from './words.js';
 
 /** @typedef {import('./types.js').Play} Play */
 
@@ -76,7 +76,7 @@ export class TraceLog extends HTMLElement {
     const over = left[which] >= 0 && left[which] < count;
     row.hidden = entered[which] >= count;
     row.classList.toggle('failed', over && failed(event));
-    say(text, over ? lineText(event) : `${event.kind === 'step' ? '· ' : ''}${callText(event)} …`);
+    say(text, over ? lineText(event) : begunText(event));
   }
 
   /** @param {KeyboardEvent} key */

@@ -18,6 +18,7 @@ export type TraceEvent = {
   kind: 'syscall' | 'step';
   name: string;
   args: string[];
+  before?: [number, string][];
   result: string;
   source: { file: string; line: number };
   call?: string;

@@ -32,8 +32,18 @@ export const roleOf = (trace, pid) => trace.processes.find((process) => process.
 /** @param {Trace} trace @param {string} [id] */
 export const nameOf = (trace, id) => trace.objects.find((object) => object.id === id)?.name ?? id ?? 'it';
 
+/** The arguments as they were when the call began: what it filled in was not there yet. @param {TraceEvent} event */
+export function argumentsBefore({ args, before = [] }) {
+  const were = new Map(before);
+  return args.map((arg, i) => were.get(i) ?? arg);
+}
+
+/** A call as strace prints it when it has begun. @param {TraceEvent} event */
+export const begunText = (event) =>
+  event.kind === 'step' ? `· ${event.name} …` : `${event.name}(${argumentsBefore(event).join(', ')}) …`;
+
 /** A call as strace prints it, without its result. @param {TraceEvent} event */
-export const callText = (event) => (event.kind === 'step' ? event.name : `${event.name}(${event.args.join(', ')})`);
+const callText = (event) => (event.kind === 'step' ? event.name : `${event.name}(${event.args.join(', ')})`);
 
 /** The whole line of the log. @param {TraceEvent} event */
 export const lineText = (event) => (event.kind === 'step' ? `· ${event.name}` : `${callText(event)} = ${event.result}`);
