@@ -62,7 +62,7 @@ const checkHost = (hosts) => (request, _response, next) => {
 /** The address printed at the start brings the token: it is exchanged for a cookie and taken out of the address. @param {string} token @param {string} cookie @returns {Handler} */
 const acceptToken = (token, cookie) => (request, response, next) => {
   const { token: given, ...others } = request.query;
-  if (given === undefined || request.method !== 'GET' || request.path.startsWith('/api')) return next();
+  if (given === undefined || request.method !== 'GET') return next();
   if (typeof given !== 'string' || !sameSecret(given, token)) {
     throw new LabRefusal(
       403,
