@@ -19,10 +19,20 @@ const { root, start } = require('./support.js');
 /** @typedef {import('playwright-core').Browser} Browser */
 
 /**
- * Flags of the package that are left out: the first two let a page do more than a reader's browser does; with the others
- * the whole browser ends when its last page is closed.
+ * Flags of the package that are left out: the first two let a page do more than a reader's browser does; with the next
+ * two the whole browser ends when its last page is closed; the rest have the processor imitate a graphics card, which a
+ * browser on a machine without one does not do.
  */
-const UNWANTED = ['--disable-web-security', '--allow-running-insecure-content', '--single-process', '--no-zygote'];
+const UNWANTED = [
+  '--disable-web-security',
+  '--allow-running-insecure-content',
+  '--single-process',
+  '--no-zygote',
+  '--ignore-gpu-blocklist',
+  '--in-process-gpu',
+  '--use-gl=angle',
+  '--use-angle=swiftshader',
+];
 
 const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 

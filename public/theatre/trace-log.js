@@ -11,6 +11,7 @@ export class TraceLog extends HTMLElement {
   /** @type {Play | null} */ #play = null;
   /** @type {{row: HTMLElement, text: HTMLElement}[]} */ #rows = [];
   #count = 0;
+  /** @type {HTMLElement | null} */ #current = null;
   #list = h('div', { role: 'listbox', tabindex: 0, 'aria-label': 'Log', class: 'log' });
 
   connectedCallback() {
@@ -44,6 +45,7 @@ export class TraceLog extends HTMLElement {
     });
     this.#list.replaceChildren(...this.#rows.map(({ row }) => row));
     this.#count = 0;
+    this.#current = null;
     this.show(0);
   }
 
@@ -55,17 +57,23 @@ export class TraceLog extends HTMLElement {
     for (let m = from; m < to; m++) this.#write(play.moments[m].event, count);
     this.#count = count;
     const current = count > 0 ? play.moments[count - 1].event : -1;
-    for (const row of this.#list.querySelectorAll('[aria-selected="true"]')) row.removeAttribute('aria-selected');
-    if (current < 0) return this.#list.removeAttribute('aria-activedescendant');
-    const { row } = this.#rows[current];
-    row.setAttribute('aria-selected', 'true');
-    this.#list.setAttribute('aria-activedescendant', row.id);
-    // Within the log only: scrollIntoView would move the page as well.
+    this.#current?.removeAttribute('aria-selected');
+    this.#current = current < 0 ? null : this.#rows[current].row;
+    this.#current?.setAttribute('aria-selected', 'true');
+    if (this.#current) this.#list.setAttribute('aria-activedescendant', this.#current.id);
+    else this.#list.removeAttribute('aria-activedescendant');
+  }
+
+  /** Bring the present line into sight: within the log only, since scrollIntoView would move the page as well. */
+  follow() {
+    const row = this.#current;
+    if (!row) return;
     const top = row.offsetTop;
     const { scrollTop, clientHeight } = this.#list;
     if (top < scrollTop) this.#list.scrollTop = top;
-    else if (top + row.offsetHeight > scrollTop + clientHeight)
+    else if (top + row.offsetHeight > scrollTop + clientHeight) {
       this.#list.scrollTop = top + row.offsetHeight - clientHeight;
+    }
   }
 
   /** One line as it is known when so many moments are past. @param {number} which @param {number} count */

@@ -39,6 +39,7 @@ export class TracePlay extends HTMLElement {
   #record = h('button', { type: 'button' }, 'Record it again here');
   #notice = h('p', { class: 'notice', role: 'status', hidden: true });
   #count = -1;
+  #speed = 0; // that the line about stretched time was written for
 
   /** @param {string} key tells two plays on one page apart */
   build(key) {
@@ -90,6 +91,7 @@ export class TracePlay extends HTMLElement {
   /** When each moment is shown, milliseconds. @param {number[]} shown */
   place(shown) {
     this.shown = shown;
+    this.#speed = 0;
     if (this.play) this.#parts?.timeline.load(this.play, shown);
   }
 
@@ -102,20 +104,25 @@ export class TracePlay extends HTMLElement {
     if (!play || !this.#parts) return;
     const { stage, timeline, source, log, bill } = this.#parts;
     timeline.show(positionMs, hideFuture);
-    this.#sayStretch(play, speed);
+    if (speed !== this.#speed) this.#sayStretch(play, speed);
     const count = countShown(this.shown, positionMs);
     if (count === this.#count) return;
     const forward = count === this.#count + 1 && how !== 'jump';
     this.#count = count;
-    stage.show(count, forward ? glideMs : 0);
-    source.show(count, true);
+    stage.show(count);
+    source.show(count);
     log.show(count);
     bill.show(count);
     say(this.#caption, caption(play, count - 1));
+    // What must know where things are comes last, so that the browser lays the page out once.
+    if (forward) stage.glide(count, glideMs);
+    source.follow();
+    log.follow();
   }
 
   /** How the time that is shown belongs to the time that passed. @param {Play} play @param {number} speed */
   #sayStretch(play, speed) {
+    this.#speed = speed;
     const { moments, trace } = play;
     const first = this.shown[0];
     const last = this.shown.at(-1);

@@ -9,6 +9,7 @@ export class TraceSource extends HTMLElement {
   /** @type {Play | null} */ #play = null;
   #count = 0;
   #file = '';
+  /** @type {HTMLElement | null} the line of the process that acts */ #acting = null;
   #choice = h('select', { 'aria-label': 'File' });
   #code = h('div', { class: 'code', tabindex: 0, role: 'group', 'aria-label': 'Source' });
   /** @type {Map<number, {row: HTMLElement, mark: HTMLElement}>} */ #lines = new Map();
@@ -68,23 +69,23 @@ export class TraceSource extends HTMLElement {
         return row;
       });
     this.#code.replaceChildren(...rows);
-    this.#light(false);
+    this.#light();
   }
 
-  /** @param {number} count of moments that are past @param {boolean} follow scroll to the line */
-  show(count, follow) {
+  /** @param {number} count of moments that are past */
+  show(count) {
     const play = this.#play;
     if (!play) return;
     this.#count = count;
     const current = count > 0 ? play.trace.events[play.moments[count - 1].event] : null;
     const file = current?.source?.file ?? this.#first();
-    if (follow && file !== this.#file && file in play.trace.sources) this.#open(file);
-    this.#light(follow);
+    if (file !== this.#file && file in play.trace.sources) this.#open(file);
+    this.#light();
   }
 
-  /** @param {boolean} follow */
-  #light(follow) {
+  #light() {
     const { trace, worlds, moments } = /** @type {Play} */ (this.#play);
+    this.#acting = null;
     for (const { row, mark } of this.#lines.values()) {
       if (row.dataset.lit === undefined) continue;
       delete row.dataset.lit;
@@ -97,11 +98,16 @@ export class TraceSource extends HTMLElement {
       if (!line) continue;
       line.row.dataset.lit = line.row.dataset.lit === 'now' || pid === acting ? 'now' : 'there';
       say(line.mark, [line.mark.textContent, roleOf(trace, pid)].filter(Boolean).join(', '));
-      if (!follow || pid !== acting) continue;
-      const top = line.row.offsetTop;
-      const { scrollTop, clientHeight } = this.#code;
-      if (top < scrollTop + 20 || top > scrollTop + clientHeight - 60) this.#code.scrollTop = top - clientHeight / 2;
+      if (pid === acting) this.#acting = line.row;
     }
+  }
+
+  /** Bring the line that runs into sight, within the source only. */
+  follow() {
+    if (!this.#acting) return;
+    const top = this.#acting.offsetTop;
+    const { scrollTop, clientHeight } = this.#code;
+    if (top < scrollTop + 20 || top > scrollTop + clientHeight - 60) this.#code.scrollTop = top - clientHeight / 2;
   }
 
   /** The next event of a line after the present, or its first. @param {number} line */

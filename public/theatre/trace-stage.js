@@ -149,14 +149,11 @@ export class TraceStage extends HTMLElement {
       this.#shared,
       this.#tokens,
     );
-    this.show(0, 0);
+    this.show(0);
   }
 
-  /**
-   * @param {number} count of moments that are past
-   * @param {number} glideMs how long what has just happened may glide; 0: not at all
-   */
-  show(count, glideMs) {
+  /** @param {number} count of moments that are past */
+  show(count) {
     const play = this.#play;
     if (!play) return;
     const world = play.worlds[count];
@@ -170,12 +167,13 @@ export class TraceStage extends HTMLElement {
     }
     for (const box of this.#objects) box.show(world.objects[box.id], present.has(box.id));
     this.#tokens.replaceChildren();
-    if (glideMs > 0 && count > 0 && !stillness.matches) this.#glide(play.moments[count - 1], glideMs);
   }
 
-  /** Point at what the last moment did. @param {import('./types.js').Moment} moment @param {number} ms */
-  #glide(moment, ms) {
-    const { trace } = /** @type {Play} */ (this.#play);
+  /** Point at what the last moment did. @param {number} count of moments that are past @param {number} ms how long */
+  glide(count, ms) {
+    const { trace, moments } = /** @type {Play} */ (this.#play);
+    if (ms <= 0 || count === 0 || stillness.matches) return;
+    const moment = moments[count - 1];
     const event = trace.events[moment.event];
     const index = trace.processes.findIndex(({ pid }) => pid === event.pid);
     const process = this.#processes[index]?.root;

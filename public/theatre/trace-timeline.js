@@ -34,6 +34,7 @@ export class TraceTimeline extends HTMLElement {
   /** @type {number[]} */ #begins = []; // of the bars, ascending
   /** @type {{at: number, name: string}[]} */ #parts = [];
   #longest = 0;
+  /** @type {Map<string, number>} */ #widths = new Map(); // of texts, pixels
   #font = '';
   #onAccent = ''; // the colour of text on the accent
   #position = 0;
@@ -41,6 +42,7 @@ export class TraceTimeline extends HTMLElement {
   #hideFuture = false;
   /** @type {Record<string, string>} */ #colours = {};
   #canvas = h('canvas', { role: 'img' });
+  #ink = this.#canvas.getContext('2d');
 
   connectedCallback() {
     this.replaceChildren(this.#canvas);
@@ -94,6 +96,7 @@ export class TraceTimeline extends HTMLElement {
   #recolour() {
     const style = getComputedStyle(this);
     this.#font = `12px ${style.fontFamily}`;
+    this.#widths.clear();
     const names = ['--ink', '--soft', '--line', '--edge', '--raised', '--sunken', '--paper', '--accent', '--focus'];
     // Canvas does not know light-dark(): let the browser work each colour out.
     const probe = h('span', { hidden: true });
@@ -112,8 +115,15 @@ export class TraceTimeline extends HTMLElement {
     this.#width = this.clientWidth;
     this.#canvas.width = Math.round(this.#width * scale);
     this.#canvas.height = Math.round(HEIGHT * scale);
-    this.#canvas.getContext('2d')?.setTransform(scale, 0, 0, scale, 0, 0);
+    this.#ink?.setTransform(scale, 0, 0, scale, 0, 0);
     this.#draw();
+  }
+
+  /** @param {CanvasRenderingContext2D} ink @param {string} text */
+  #widthOf(ink, text) {
+    const known = this.#widths.get(text) ?? ink.measureText(text).width;
+    this.#widths.set(text, known);
+    return known;
   }
 
   /** @param {number} ms */
@@ -122,7 +132,7 @@ export class TraceTimeline extends HTMLElement {
   }
 
   #draw() {
-    const ink = this.#canvas.getContext('2d');
+    const ink = this.#ink;
     const play = this.#play;
     if (!ink || !play || this.#width === 0) return;
     const colours = this.#colours;
@@ -173,7 +183,7 @@ export class TraceTimeline extends HTMLElement {
       ['kernel', (KERNEL.top + KERNEL.bottom) / 2],
     ];
     for (const [name, y] of /** @type {[string, number][]} */ (names)) {
-      const width = ink.measureText(name).width + 10;
+      const width = this.#widthOf(ink, name) + 10;
       ink.fillStyle = colours['--raised'];
       ink.fillRect(0, y - 9, width, 18);
       ink.fillStyle = colours['--ink'];
@@ -207,7 +217,7 @@ export class TraceTimeline extends HTMLElement {
     if (asleep) this.#hatch(ink, left, y - LANE / 2, width);
     const label = `${event.name}${asleep ? '  asleep' : ''}`;
     const above = own < kernel ? -1 : 1;
-    const fits = ink.measureText(label).width < width - 8;
+    const fits = this.#widthOf(ink, label) < width - 8;
     ink.fillStyle = colours['--ink'];
     if (inKernel && !fits) return this.#label(ink, event.name, left + 4, kernel - above * LANE, width + 60);
     if (fits && inKernel && !asleep) ink.fillStyle = this.#onAccent;
@@ -241,7 +251,7 @@ export class TraceTimeline extends HTMLElement {
 
   /** A name beside its bar, where there is room for it. @param {CanvasRenderingContext2D} ink @param {string} text @param {number} x @param {number} y @param {number} room */
   #label(ink, text, x, y, room) {
-    if (ink.measureText(text).width > room) return;
+    if (this.#widthOf(ink, text) > room) return;
     ink.fillStyle = this.#colours['--soft'];
     ink.fillText(text, x, y);
   }
