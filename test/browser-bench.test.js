@@ -73,7 +73,7 @@ describeInBrowser('the bench page', () => {
     await page.fill('#messages', '0');
     await page.click('#start');
     expect(await page.textContent('#mechanisms-bad')).toBe('Choose at least one mechanism.');
-    expect(await page.textContent('#messages-bad')).toBe('Messages: a whole number from 1 to 1,000,000,000.');
+    expect(await page.textContent('#messages-bad')).toBe('Messages: a whole number from 1 to 1,000,000.');
     await expectAccessible(page);
     expect((await api('/api/runs')).runs).toEqual([]);
   });

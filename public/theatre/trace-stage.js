@@ -12,6 +12,9 @@ import { counted } from './words.js';
 const MOST_ITEMS = 8; // of a buffer drawn one by one
 const isMemory = (/** @type {string} */ kind) => kind === 'shm' || kind === 'memfd' || kind === 'semaphore';
 
+/** "semaphore /crossings-4711-free" -> "semaphore free": the object itself shows its whole name. @param {string} name */
+const shortName = (name) => name.replace(/ \/?crossings(-\d+)?-?/, ' ').trim();
+
 /** What a process is doing, in words and as a mark for the style sheet. @param {Play} play @param {ProcessState} process */
 function activity({ trace }, process) {
   if (!process.alive) return process.last === null ? ['has not begun', 'absent'] : ['has ended', 'absent'];
@@ -56,7 +59,7 @@ class ProcessBox {
   /** @param {ProcessState} process */
   #list({ descriptors, maps }) {
     const objects = this.play.trace.objects;
-    const name = (/** @type {string} */ id) => objects.find((object) => object.id === id)?.name ?? id;
+    const name = (/** @type {string} */ id) => shortName(objects.find((object) => object.id === id)?.name ?? id);
     this.list.replaceChildren(
       ...descriptors.map(({ fd, object, as }) =>
         h('li', {}, h('b', { class: 'number' }, String(fd)), ` ${name(object)}${as ? `, ${as}` : ''}`),
