@@ -62,6 +62,12 @@ test('the package carries its binaries, and installs without a script', () => {
     'lib/index.js',
     'lib/index.d.ts',
     'native/crossings.h',
+    'build/Release/crossings-demo',
+    'c-bench/demos/pipe.c',
+    'public/index.html',
+    'public/bench.html',
+    'server/recordings/ring.json',
+    'server/server.js',
   ]) {
     expect(entries).toContain(path);
   }
@@ -72,4 +78,19 @@ test('the package carries its binaries, and installs without a script', () => {
     undefined,
     false,
   ]);
+});
+
+test('requiring the package loads nothing but its own files', () => {
+  const script = `require(${JSON.stringify(root)}); console.log(JSON.stringify(Object.keys(require.cache)))`;
+  const loaded = JSON.parse(execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' }));
+  expect(loaded.length).toBeGreaterThan(5);
+  expect(
+    loaded.filter((/** @type {string} */ path) => /node_modules|[/]server[/]/.test(path.slice(root.length))),
+  ).toEqual([]);
+});
+
+test('every picture that the README shows is there', () => {
+  const pictures = [...readme.matchAll(/(?:\]\(|src=")(docs\/pictures\/[^)"]+)/g)].map(([, path]) => path);
+  expect(pictures.length).toBe(4);
+  for (const path of pictures) expect(readFileSync(join(root, path)).subarray(1, 4).toString()).toBe('PNG');
 });
