@@ -321,6 +321,23 @@ describeInBrowser('the theatre', () => {
     await page.close();
   });
 
+  test('of several choices in a row the last one is shown, whichever answer comes first', async () => {
+    const page = await openTheatre('mechanism=pipe', STILL);
+    await page.route('**/api/traces/uds', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      await route.continue();
+    });
+    await page.locator('input[value="uds"]').check({ force: true });
+    await page.locator('input[value="tcp"]').check({ force: true });
+    const late = page.waitForResponse('**/api/traces/uds');
+    await page.locator('trace-play[data-mechanism="tcp"]').waitFor();
+    await late;
+    await page.waitForTimeout(100);
+    expect(await page.locator('trace-play').getAttribute('data-mechanism')).toBe('tcp');
+    expect(page.url()).toContain('mechanism=tcp');
+    await page.close();
+  });
+
   test('when the server has gone, the page says so', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
     await page.route('**/api/**', (/** @type {any} */ route) => route.abort());

@@ -40,6 +40,7 @@ let starts = [];
 let view = { mechanism: '', with: null, at: 0, speed: 1, guess: false };
 /** @type {{name: string, title: string}[]} */
 let mechanisms = [];
+let opening = 0; // counts what was asked for: only the last is shown
 let settled = false; // does the page show what the address says?
 let tracing = { allowed: false, reason: /** @type {string | null} */ (null) };
 
@@ -98,6 +99,7 @@ function toPart(direction) {
 function forward() {
   const [figure] = figures;
   if (!figure) return;
+  figure.notify('');
   const question =
     view.guess && figures.length === 1 ? questionAt(figure.play, countShown(figure.shown, player.position)) : null;
   if (!question) return player.step(1);
@@ -105,7 +107,6 @@ function forward() {
   ask(controls.question, question, (verdict) => {
     controls.forward.focus();
     player.step(1);
-    say(controls.spoken, `${verdict}${spoken()}`);
     figure.notify(verdict && `${verdict}It is ${question.answer}.`);
   });
 }
@@ -171,6 +172,7 @@ async function recordAgain(figure, mechanism) {
   try {
     const { messages } = figure.play.trace.parameters;
     const trace = await call('/api/traces', { method: 'POST', body: { mechanism, messages } });
+    if (!figures.includes(figure)) return; // another was chosen meanwhile
     figure.load(playOf(trace), tracing);
     arrange(0);
     figure.notify(`Recorded: ${counted(trace.events.length, 'event')}, just now, on this machine.`);
@@ -184,6 +186,7 @@ async function recordAgain(figure, mechanism) {
 /** Fetch what the view asks for and show it. */
 async function open() {
   settled = false;
+  const turn = ++opening;
   player.pause();
   const names = [view.mechanism, ...(view.with ? [view.with] : [])];
   const at = view.at;
@@ -191,6 +194,7 @@ async function open() {
   controls.plays.setAttribute('aria-busy', 'true');
   try {
     const traces = await Promise.all(names.map((name) => call(`/api/traces/${name}`)));
+    if (turn !== opening) return;
     figures = names.map(newFigure);
     controls.plays.replaceChildren(...figures);
     for (const [i, figure] of figures.entries()) figure.load(playOf(traces[i]), tracing);
@@ -199,9 +203,9 @@ async function open() {
     settled = true;
     show('jump');
   } catch (error) {
-    complain(/** @type {Error} */ (error).message);
+    if (turn === opening) complain(/** @type {Error} */ (error).message);
   } finally {
-    controls.plays.removeAttribute('aria-busy');
+    if (turn === opening) controls.plays.removeAttribute('aria-busy');
   }
 }
 
