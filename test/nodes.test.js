@@ -1,5 +1,5 @@
 'use strict';
-// One binary for every Node from 20 on: the channel's tests again, under the other Nodes. Their binaries come from the npm
+// One binary for every Node from 20 on: the tests of the channel and of the lab's command again, under the other Nodes. Their binaries come from the npm
 // registry, into build/nodes; that is done in CI (or with ALL_NODES=1), since they are large. Node 22 and later also have
 // SharedArrayBuffer over our memory, which Node 20 has not.
 const { execFileSync, spawnSync } = require('node:child_process');
@@ -8,7 +8,7 @@ const { join } = require('node:path');
 const { root } = require('./support.js');
 
 const wanted = process.env.CI || process.env.ALL_NODES;
-const tests = ['test/channel.test.js', 'test/meet.test.js'];
+const tests = ['test/channel.test.js', 'test/meet.test.js', 'test/lab-command.test.js'];
 
 /** The binary of a Node, or null where it cannot be had. @param {number} major */
 function fetchNode(major) {
