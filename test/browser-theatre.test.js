@@ -102,7 +102,7 @@ describeInBrowser('the theatre', () => {
       expect(await counter(page, 'crossings')).toBe(calls.length);
       const inMessages = calls.filter((/** @type {any} */ { phase }) => phase === 'message');
       expect(await counter(page, 'crossings', 1)).toBe(inMessages.length);
-      const walls = await page.locator('.wall').allTextContents();
+      const walls = await page.locator('.wall span:last-child').allTextContents();
       expect(walls.map(Number)).toEqual(
         trace.processes.map(
           (/** @type {any} */ { pid }) => calls.filter((/** @type {any} */ call) => call.pid === pid).length,
@@ -283,6 +283,7 @@ describeInBrowser('the theatre', () => {
     const after = await recordingOf(page, 'pipe');
     expect(after.origin).toBe('recorded');
     expect(after.recordedAt).not.toBe(before.recordedAt);
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Record it again here'); // not lost
     await page.keyboard.press('End');
     expect(await logOf(page)).toEqual(after.events.map(written));
     await page.close();
@@ -335,6 +336,75 @@ describeInBrowser('the theatre', () => {
     await page.waitForTimeout(100);
     expect(await page.locator('trace-play').getAttribute('data-mechanism')).toBe('tcp');
     expect(page.url()).toContain('mechanism=tcp');
+    await page.close();
+  });
+
+  test('where the system forces its colours, the lanes and the present line can be told', async () => {
+    const page = await openTheatre('mechanism=pipe&at=28', { ...STILL, forcedColors: 'active' });
+    const colours = await page.locator('trace-timeline canvas').evaluate((canvas) => {
+      const { width, height } = /** @type {HTMLCanvasElement} */ (canvas);
+      const ink = /** @type {HTMLCanvasElement} */ (canvas).getContext('2d');
+      const { data } = /** @type {CanvasRenderingContext2D} */ (ink).getImageData(
+        0,
+        0,
+        Math.floor(width / 2) - 4,
+        height,
+      );
+      const seen = new Set();
+      for (let i = 0; i < data.length; i += 4) seen.add(data.slice(i, i + 3).join());
+      return seen.size;
+    });
+    expect(colours).toBeGreaterThan(10); // lines, bars and letters on their ground: not one block
+    const background = (/** @type {string} */ selector) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((row) => getComputedStyle(row).backgroundColor);
+    expect(await background('.row[aria-selected]')).not.toBe(await background('.row:not([aria-selected])'));
+    await page.close();
+  });
+
+  test('every move while paused is told once, and the part that it came to', async () => {
+    const page = await openTheatre('mechanism=pipe', STILL);
+    for (const [key, part] of [
+      ['2', 'message 1'],
+      ['n', 'message 2'],
+      ['3', 'tear-down'],
+      ['Home', 'set-up'],
+    ]) {
+      await page.keyboard.press(key);
+      expect(await page.locator('#spoken').textContent()).toMatch(new RegExp(`${part}$`));
+      expect(await page.locator('#where').textContent()).toMatch(new RegExp(`${part}$`));
+    }
+    await page.keyboard.press('+');
+    expect(await page.locator('#spoken').textContent()).toBe('Speed 2');
+    await page.close();
+  });
+
+  test('a question goes with its moment', async () => {
+    const page = await openTheatre('mechanism=pipe&guess=1', STILL);
+    await page.keyboard.press('ArrowRight');
+    expect(await page.locator('#question button').count()).toBeGreaterThan(1);
+    await page.keyboard.press('End');
+    expect(await page.locator('#question').isVisible()).toBe(false);
+    await page.locator('#beside').selectOption('ring');
+    await page.waitForFunction(() => document.querySelectorAll('trace-play').length === 2);
+    expect(await page.locator('#guess').isDisabled()).toBe(true);
+    await page.close();
+  });
+
+  test('keys of one character can be turned off, and stay off; Space and the arrows work on', async () => {
+    const page = await openTheatre('mechanism=pipe', STILL);
+    await page.keyboard.press('?');
+    await page.locator('#single').uncheck();
+    await page.keyboard.press('Escape');
+    await page.reload();
+    await page.locator('trace-play .caption').waitFor();
+    await page.locator('#main').focus();
+    await page.keyboard.press('n');
+    expect(await page.locator('#where').textContent()).toMatch(/^0 /);
+    await page.keyboard.press('ArrowRight');
+    expect(await page.locator('#where').textContent()).toMatch(/^1 /);
     await page.close();
   });
 

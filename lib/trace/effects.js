@@ -48,6 +48,8 @@ class Effects {
     this.objects = new Map(objects.map((object) => [object.id, object]));
     /** @type {Map<number, Mappings>} */
     this.processes = new Map();
+    /** What each process has stored and not yet released. @type {Map<number, Set<string>>} */
+    this.unreleased = new Map();
   }
 
   /** @param {number} pid */
@@ -60,9 +62,18 @@ class Effects {
   /** @param {RawEvent} event @returns {Effect[]} */
   of({ kind, raw }) {
     if (kind === 'syscall') return this.ofCall(raw);
+    if (raw.step === 'release') return this.release(raw.pid);
     const object = this.mappings(raw.pid).at(raw.address)?.object;
     if (!object || (raw.step !== 'store' && raw.step !== 'load')) return [];
+    if (raw.step === 'store') this.unreleased.set(raw.pid, (this.unreleased.get(raw.pid) ?? new Set()).add(object));
     return [{ do: raw.step, object, bytes: raw.bytes }];
+  }
+
+  /** From here on the other process may read what this one has stored. @param {number} pid @returns {Effect[]} */
+  release(pid) {
+    const objects = [...(this.unreleased.get(pid) ?? [])];
+    this.unreleased.delete(pid);
+    return objects.map((object) => ({ do: 'publish', object }));
   }
 
   /** The other end of a socket; a pipe is its own. @param {string} id */
@@ -93,8 +104,11 @@ class Effects {
       case 'mmap': {
         if (!about) return [];
         this.mappings(call.pid).add(value, roundUp(Number(call.args[1])), about);
-        return [{ do: 'map', object: about }];
+        const readOnly = (Number(call.args[2]) & 3) === 1; // PROT_READ, and not PROT_WRITE
+        return [{ do: 'map', object: about, ...(readOnly ? { as: 'read only' } : {}) }];
       }
+      case 'futex': // a sem_post() that crossed; one that did not is a step
+        return call.call === 'sem_post' ? this.release(call.pid) : [];
       case 'munmap': {
         const gone = this.mappings(call.pid).remove(Number(call.args[0]), roundUp(Number(call.args[1])));
         return gone.map((object) => ({ do: 'unmap', object }));

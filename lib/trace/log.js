@@ -49,7 +49,7 @@ function sleepOf({ sleeps, wokenBy, t, end }, { events, processes }) {
   if (!sleeps || end === null) return '';
   const waker = wokenBy === null ? null : events[wokenBy];
   const role = processes.find(({ pid }) => pid === waker?.pid)?.role;
-  return `slept, ${duration(end - t)} in all${waker ? `; woken by the ${role}’s ${waker.call ?? waker.name}` : ''}`;
+  return `slept; the call took ${duration(end - t)}${waker ? `; woken by the ${role}’s ${waker.call ?? waker.name}` : ''}`;
 }
 
 /**
@@ -121,8 +121,8 @@ function renderBill(trace) {
     calls === 0
       ? `A message took ${duration(median)} untraced, and none of it in the kernel.`
       : `${counted(each(calls), 'system call')} at ${duration(syscallNs)}, the cheapest one of this machine, ` +
-        `${each(calls) === 1 ? 'is' : 'are'} ${duration(callsNs)} of the ${duration(median)} that a message took untraced; ` +
-        'the rest is what the calls do (copy, put to sleep, wake) and the processes’ own work.';
+        `${each(calls) === 1 ? 'is' : 'are'} ${duration(callsNs)} of the ${duration(median)} that a message took untraced, ${messages} of them sent without waiting; ` +
+        'the rest is what the calls do (copy, put to sleep, wake) and making and checking the message.';
   return [
     `A message cost ${counted(each(calls), 'system call')}, ${counted(each(kernelCopies), 'copy', 'copies')} by the kernel, ` +
       `${counted(each(ownCopies), 'copy', 'copies')} by the processes themselves (${significant(each(bytes))} bytes in all) ` +

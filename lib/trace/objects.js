@@ -85,7 +85,7 @@ function nameOf({ kind, target, role, family }) {
     case 'pipe':
       return 'pipe';
     case 'listener':
-      return 'listening socket';
+      return 'socket to listen on';
     case 'socket':
       return `${family ?? 'socket'}${family ? ' socket' : ''} of the ${role}`;
     case 'memfd':

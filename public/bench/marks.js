@@ -23,16 +23,31 @@ function themeChanged() {
 }
 document.documentElement.addEventListener('themechange', themeChanged);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', themeChanged);
+matchMedia('(forced-colors: active)').addEventListener('change', themeChanged);
 
 /** Be told when the colours are others. @param {() => void} listener */
 export const onTheme = (listener) => listeners.push(listener);
+
+const forced = matchMedia('(forced-colors: active)');
+
+/** Where the reader's system chooses all colours; the accents stay, since marks have their shapes besides. @type {Record<string, string>} */
+const FORCED = {
+  ink: 'CanvasText',
+  soft: 'CanvasText',
+  line: 'GrayText',
+  edge: 'CanvasText',
+  raised: 'Canvas',
+  sunken: 'Canvas',
+  paper: 'Canvas',
+};
 
 /** A colour of shared/base.css as a canvas takes it, without light-dark(). @param {string} name such as 'ink' */
 export function colour(name) {
   const before = known.get(name);
   if (before) return before;
   const probe = document.createElement('span');
-  probe.style.color = `var(--${name}, var(--soft))`;
+  probe.style.forcedColorAdjust = 'none';
+  probe.style.color = (forced.matches && FORCED[name]) || `var(--${name}, var(--soft))`;
   document.documentElement.append(probe);
   const value = getComputedStyle(probe).color;
   probe.remove();

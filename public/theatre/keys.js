@@ -41,9 +41,14 @@ function isTaken({ target, key }) {
   return false;
 }
 
-/** The action that a key stands for, or null. @param {KeyboardEvent} event */
-export function actionOf(event) {
+/**
+ * The action that a key stands for, or null.
+ * @param {KeyboardEvent} event
+ * @param {boolean} single do keys of one character count, beside Space?
+ */
+export function actionOf(event, single) {
   if (event.ctrlKey || event.metaKey || event.altKey || isTaken(event)) return null;
+  if (!single && event.key.length === 1 && event.key !== ' ') return null;
   const name = event.shiftKey && event.key.startsWith('Arrow') ? `Shift+${event.key}` : event.key;
   return KEYS.find(({ keys }) => keys.includes(name))?.action ?? null;
 }

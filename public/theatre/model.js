@@ -89,11 +89,14 @@ function takeBytes(items, bytes) {
   return rest;
 }
 
-/** Mark the first `bytes` that were not yet read. @param {import('./types.js').Item[]} items */
+/** Mark the first that was not yet read. @param {import('./types.js').Item[]} items @returns {import('./types.js').Item[]} */
 function markRead(items) {
-  const unread = items.findIndex(({ read }) => !read);
-  return items.map((item, i) => (i === unread ? { ...item, read: true } : item));
+  const unread = items.findIndex(({ state }) => state !== 'read');
+  return items.map((item, i) => (i === unread ? { ...item, state: 'read' } : item));
 }
+
+/** @param {import('./types.js').Mapping[]} maps @param {string} object */
+const without = (maps, object) => maps.filter((mapping) => mapping.object !== object);
 
 /** A copy of a world in which one event's changes can be made. */
 class Change {
@@ -136,7 +139,8 @@ class Change {
   apply(effect) {
     const { self, event } = this;
     const { fd = -1, object = '', bytes = 0, pid = 0 } = effect;
-    const item = { message: event.message, bytes, read: false };
+    /** @type {import('./types.js').Item} */
+    const item = { message: event.message, bytes, state: 'there' };
     switch (effect.do) {
       case 'open': {
         const others = self.descriptors.filter((descriptor) => descriptor.fd !== fd);
@@ -146,9 +150,9 @@ class Change {
       case 'close':
         return this.process(self.pid, { descriptors: self.descriptors.filter((descriptor) => descriptor.fd !== fd) });
       case 'map':
-        return this.process(self.pid, { maps: [...new Set([...self.maps, object])] });
+        return this.process(self.pid, { maps: [...without(self.maps, object), { object, as: effect.as }] });
       case 'unmap':
-        return this.process(self.pid, { maps: self.maps.filter((id) => id !== object) });
+        return this.process(self.pid, { maps: without(self.maps, object) });
       case 'fork':
         return this.process(pid, { alive: true, descriptors: self.descriptors, maps: self.maps });
       case 'exit':
@@ -162,8 +166,14 @@ class Change {
       }
       case 'store': {
         this.count({ ownCopies: 1, bytes });
-        const unread = (this.world.objects[object]?.items ?? []).filter(({ read }) => !read);
-        return this.object(object, { items: [...unread, item] });
+        const unread = (this.world.objects[object]?.items ?? []).filter(({ state }) => state !== 'read');
+        return this.object(object, { items: [...unread, { ...item, state: 'held' }] });
+      }
+      case 'publish': {
+        const items = this.world.objects[object]?.items ?? [];
+        return this.object(object, {
+          items: items.map((held) => (held.state === 'held' ? { ...held, state: 'there' } : held)),
+        });
       }
       case 'load':
         this.count({ ownCopies: 1, bytes });

@@ -11,6 +11,7 @@ import { countShown, lockstep } from './stretch.js';
 import { counted } from './words.js';
 
 const STEP_GLIDE_MS = 450;
+const SINGLE_KEYS = 'crossings-single-keys';
 
 /** @template {HTMLElement} T @param {string} id @returns {T} */
 const element = (id) => /** @type {T} */ (document.getElementById(id));
@@ -28,6 +29,7 @@ const controls = {
   spoken: element('spoken'),
   trouble: element('trouble'),
   plays: element('plays'),
+  single: /** @type {HTMLInputElement} */ (element('single')),
   help: /** @type {HTMLDialogElement} */ (element('help')),
 };
 
@@ -56,6 +58,7 @@ function show(how) {
   const manner = { how, glideMs: glideMs(), speed: player.speed, hideFuture: view.guess };
   for (const figure of figures) figure.show(player.position, manner);
   const count = player.count;
+  if (how !== 'state') closeQuestion();
   if (controls.scrub.value !== String(count)) controls.scrub.value = String(count);
   const part = partName();
   controls.scrub.setAttribute('aria-valuetext', `${count} of ${player.stops.length}, ${part}`);
@@ -63,24 +66,31 @@ function show(how) {
   if (player.playing || !settled) return;
   view.at = count;
   writeAddress(view);
-  if (how === 'step') say(controls.spoken, spoken());
+  // The slider and the log speak for themselves.
+  const own = document.activeElement?.closest('#scrub, [role="listbox"]');
+  if (how !== 'state' && !own) say(controls.spoken, `${spoken()} ${how === 'jump' ? part : ''}`.trim());
+}
+
+/** A question is about one moment, and goes with it. */
+function closeQuestion() {
+  controls.question.hidden = true;
+  controls.question.replaceChildren();
 }
 
 const spoken = () =>
   figures.map(({ play, spoken: words }) => (figures.length > 1 ? `${play.trace.title}: ${words}` : words)).join(' ');
 
-/** The name of the part that the present lies in. */
+/** The name of the part that the present lies in: one that is about to begin is the present one. */
 function partName() {
-  const [figure] = figures;
-  if (!figure) return '';
-  const count = countShown(figure.shown, player.position);
-  const { play } = figure;
-  return play.segments[play.moments[Math.max(0, count - 1)]?.segment ?? 0].name;
+  const part = starts.findLastIndex((start) => start <= player.position);
+  if (part < 0) return '';
+  return part === 0 ? 'set-up' : part === starts.length - 1 ? 'tear-down' : `message ${part}`;
 }
 
 function showState() {
   say(controls.toggle, player.playing ? 'Pause' : 'Play');
   controls.speed.value = String(player.speed);
+  if (settled && view.speed !== player.speed) say(controls.spoken, `Speed ${player.speed}`);
   view.speed = player.speed;
   show('state');
 }
@@ -201,6 +211,7 @@ async function open() {
     controls.plays.classList.toggle('two', figures.length > 1);
     arrange(at);
     settled = true;
+    controls.guess.disabled = figures.length > 1; // a question is about one recording
     show('jump');
   } catch (error) {
     if (turn === opening) complain(/** @type {Error} */ (error).message);
@@ -232,14 +243,23 @@ function showView() {
   player.setSpeed(view.speed);
 }
 
+/** Keys of one character can be turned off (WCAG 2.1.4); this browser keeps the choice. */
+function keepSingleKeys() {
+  controls.single.checked = localStorage.getItem(SINGLE_KEYS) !== 'off';
+  controls.single.addEventListener('change', () => {
+    localStorage.setItem(SINGLE_KEYS, controls.single.checked ? 'on' : 'off');
+  });
+}
+
 function listen() {
+  keepSingleKeys();
   player.addEventListener('move', (event) => show(/** @type {CustomEvent} */ (event).detail));
   player.addEventListener('state', showState);
   for (const button of document.querySelectorAll('[data-action]')) {
     button.addEventListener('click', () => actions[/** @type {HTMLElement} */ (button).dataset.action ?? '']());
   }
   document.addEventListener('keydown', (event) => {
-    const action = actionOf(event);
+    const action = actionOf(event, controls.single.checked);
     if (!action) return;
     event.preventDefault();
     actions[action]();
@@ -252,7 +272,7 @@ function listen() {
   controls.speed.addEventListener('change', () => player.setSpeed(Number(controls.speed.value)));
   controls.guess.addEventListener('change', () => {
     view.guess = controls.guess.checked;
-    controls.question.hidden = true;
+    closeQuestion();
     show('state');
   });
   controls.beside.addEventListener('change', () => {

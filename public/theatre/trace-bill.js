@@ -70,15 +70,17 @@ export class TraceBill extends HTMLElement {
         'tbody',
         {},
         row(`${significant(crossings)} crossings × ${duration(trace.floors.syscallNs)}`, duration(crossingNs)),
-        row('the rest: copying, waking, waiting', duration(restNs)),
+        row('the rest: making and checking it, copying, waiting, waking', duration(restNs)),
         row('one message, untraced', duration(messageNs)),
       ),
     );
     const note = h(
       'p',
       { class: 'soft' },
-      `The cheapest system call of that machine takes ${duration(trace.floors.syscallNs)}. The time of a message is the median of ` +
-        `${trace.untraced.runs} runs of the same demo that nobody traced, set-up left out.`,
+      `The crossings are the recording’s, where the tracer keeps the two in step; ${duration(trace.floors.syscallNs)} is that ` +
+        `machine’s cheapest system call. The time is a part of ${trace.parameters.messages} messages sent without waiting, ` +
+        `untraced, the median of ${trace.untraced.runs} runs: there one call may take several messages, and one wake-up serve ` +
+        'several. The benchmark measures round trips.',
     );
     return [h('div', { class: 'bar', 'aria-hidden': 'true' }, this.#share), table, note];
   }

@@ -63,7 +63,11 @@ export class TracePlay extends HTMLElement {
       this.#stretch,
       h('div', { class: 'reading' }, source, log, bill),
     );
-    this.#record.addEventListener('click', () => this.dispatchEvent(new CustomEvent('record', { bubbles: true })));
+    // Not `disabled`, which would take the focus away from whoever has just pressed it.
+    this.#record.addEventListener('click', () => {
+      if (this.#record.ariaDisabled !== 'true') this.dispatchEvent(new CustomEvent('record', { bubbles: true }));
+    });
+    this.role = 'region';
   }
 
   /** @param {Play} play @param {{allowed: boolean, reason: string | null}} tracing */
@@ -71,6 +75,7 @@ export class TracePlay extends HTMLElement {
     const { trace } = play;
     this.play = play;
     this.dataset.mechanism = trace.mechanism;
+    this.ariaLabel = trace.title;
     this.#title.replaceChildren(h('span', { class: 'swatch' }), trace.title);
     say(this.#where, provenance(trace));
     this.#record.disabled = !tracing.allowed;
@@ -150,7 +155,7 @@ export class TracePlay extends HTMLElement {
 
   /** @param {boolean} busy */
   set recording(busy) {
-    this.#record.disabled = busy;
+    this.#record.ariaDisabled = String(busy);
     say(this.#record, busy ? 'Recording …' : 'Record it again here');
   }
 }

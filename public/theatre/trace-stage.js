@@ -64,7 +64,7 @@ class ProcessBox {
       ...descriptors.map(({ fd, object, as }) =>
         h('li', {}, h('b', { class: 'number' }, String(fd)), ` ${name(object)}${as ? `, ${as}` : ''}`),
       ),
-      ...maps.map((id) => h('li', { class: 'map' }, `${name(id)}, mapped`)),
+      ...maps.map(({ object, as }) => h('li', { class: 'map' }, `${name(object)}, mapped${as ? `, ${as}` : ''}`)),
     );
   }
 }
@@ -88,7 +88,7 @@ class ObjectBox {
     if (this.shown === state) return;
     this.shown = state;
     // What lies in a semaphore is its value, which stands among the words.
-    this.items.hidden = this.kind === 'semaphore';
+    this.items.hidden = this.kind === 'semaphore' || this.kind === 'listener';
     this.#fill(state.items);
     this.words.replaceChildren(
       ...Object.entries(state.words).map(([word, value]) => h('span', {}, `${word} `, h('b', {}, String(value)))),
@@ -97,39 +97,53 @@ class ObjectBox {
 
   /** @param {import('./types.js').Item[]} items */
   #fill(items) {
-    const drawn = items.slice(0, MOST_ITEMS).map(({ message, bytes, read }) => {
+    const drawn = items.slice(0, MOST_ITEMS).map(({ message, bytes, state }) => {
       const label = message === null ? '' : String(message);
-      const title = `${message === null ? '' : `message ${message}, `}${counted(bytes, 'byte')}${read ? ', already read' : ''}`;
-      return h('span', { class: read ? 'item read' : 'item', title }, label);
+      const title = `${message === null ? '' : `message ${message}, `}${counted(bytes, 'byte')}${STATES[state]}`;
+      return h('span', { class: `item ${state}`, title }, label);
     });
-    const bytes = items.reduce((sum, item) => sum + (item.read ? 0 : item.bytes), 0);
+    const bytesOf = (/** @type {string} */ which) =>
+      items.reduce((sum, { state, bytes }) => sum + (state === which ? bytes : 0), 0);
     const rest = items.length - drawn.length;
     this.items.replaceChildren(
       ...drawn,
       rest > 0 ? `+${rest} ` : '',
-      h('span', { class: 'soft number' }, holds(bytes)),
+      h('span', { class: 'soft number' }, holds(bytesOf('there'), bytesOf('held'))),
     );
   }
 }
 
-/** @param {number} bytes */
-const holds = (bytes) => (bytes > 0 ? counted(bytes, 'byte') : 'nothing to read');
+const STATES = { held: ', not yet released', there: '', read: ', already read' };
+
+/** @param {number} there @param {number} held */
+function holds(there, held) {
+  const released = there > 0 ? `${counted(there, 'byte')} to read` : held > 0 ? '' : 'nothing to read';
+  return [released, held > 0 ? `${counted(held, 'byte')} not yet released` : ''].filter(Boolean).join(', ');
+}
 
 export class TraceStage extends HTMLElement {
   /** @type {Play | null} */ #play = null;
   /** @type {ProcessBox[]} */ #processes = [];
   /** @type {ObjectBox[]} */ #objects = [];
   /** @type {HTMLElement[]} */ #walls = [];
+  #sharing = h('span', { class: 'soft' });
   #tokens = h('div', { class: 'tokens', 'aria-hidden': 'true' });
   #kernel = h('div', { role: 'group', class: 'kernel', 'aria-label': 'the kernel' });
-  #shared = h('div', { role: 'group', class: 'shared', 'aria-label': 'memory that both processes map' });
+  #shared = h('div', { role: 'group', class: 'shared', 'aria-label': 'memory to share' });
 
   /** @param {Play} play */
   load(play) {
     this.#play = play;
     const { trace, worlds } = play;
     this.#processes = worlds[0].processes.map((process) => new ProcessBox(play, process));
-    this.#walls = this.#processes.map(() => h('p', { class: 'wall number' }, h('span')));
+    this.#walls = worlds[0].processes.map(({ role }) =>
+      h(
+        'p',
+        { class: 'wall number' },
+        h('span', { class: 'only-read-aloud' }, `crossings of the ${role}: `),
+        h('span'),
+      ),
+    );
     // What is never opened or mapped by anyone while we watch would only be an empty box.
     const ever = new Set(worlds.flatMap(({ processes }) => processes.flatMap(held)));
     const objects = trace.objects.filter(({ id }) => ever.has(id));
@@ -138,7 +152,7 @@ export class TraceStage extends HTMLElement {
       this.#objects.filter((_, i) => isMemory(objects[i].kind) === memory).map(({ root }) => root);
     this.#kernel.replaceChildren(h('h3', {}, 'kernel'), h('div', { class: 'objects' }, ...boxes(false)));
     this.#shared.replaceChildren(
-      h('h3', {}, 'shared memory ', h('span', { class: 'soft' }, 'the same bytes in both processes')),
+      h('h3', {}, 'memory to share ', this.#sharing),
       h('div', { class: 'objects' }, ...boxes(true)),
     );
     this.#shared.hidden = boxes(true).length === 0;
@@ -164,11 +178,11 @@ export class TraceStage extends HTMLElement {
     for (const [i, process] of world.processes.entries()) {
       this.#processes[i].show(process);
       const inside = process.doing !== null && play.trace.events[process.doing].kind === 'syscall';
-      say(/** @type {Element} */ (this.#walls[i].firstChild), String(process.crossings));
+      say(/** @type {Element} */ (this.#walls[i].lastChild), String(process.crossings));
       this.#walls[i].dataset.state = inside ? (sleepsIn(play.trace, process.doing) ? 'sleeps' : 'inside') : '';
-      this.#walls[i].setAttribute('aria-label', `crossings of the ${process.role}: ${process.crossings}`);
     }
     for (const box of this.#objects) box.show(world.objects[box.id], present.has(box.id));
+    say(this.#sharing, sharing(world));
     this.#tokens.replaceChildren();
   }
 
@@ -221,6 +235,16 @@ export class TraceStage extends HTMLElement {
 }
 
 /** What a process holds on to. @param {ProcessState} process */
-const held = ({ descriptors, maps }) => [...descriptors.map(({ object }) => object), ...maps];
+const held = ({ descriptors, maps }) => [...descriptors, ...maps].map(({ object }) => object);
+
+/** Who maps what there is to share? @param {import('./types.js').World} world */
+function sharing({ processes }) {
+  const [ours, theirs] = processes.map(({ maps }) => maps.map(({ object }) => object));
+  const common = ours.filter((object) => theirs.includes(object)).length;
+  const all = new Set([...ours, ...theirs]).size;
+  if (all === 0) return 'mapped by nobody';
+  if (common === 0) return 'not yet in both processes';
+  return common === all ? 'the same bytes in both processes' : 'in part the same bytes in both processes';
+}
 
 customElements.define('trace-stage', TraceStage);

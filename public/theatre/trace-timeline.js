@@ -16,6 +16,21 @@ const LANES = [
 ];
 const KERNEL = { top: 68, bottom: 132 };
 
+const forced = matchMedia('(forced-colors: active)');
+
+/** Where the reader's system chooses all colours, ours by the part that they play. @type {Record<string, string>} */
+const FORCED = {
+  '--ink': 'CanvasText',
+  '--soft': 'CanvasText',
+  '--line': 'Canvas',
+  '--edge': 'CanvasText',
+  '--raised': 'Canvas',
+  '--sunken': 'Canvas',
+  '--paper': 'Canvas',
+  '--accent': 'Highlight',
+  '--focus': 'Highlight',
+};
+
 /** Near-black or white, whichever can be read on a colour (WCAG 2.2, relative luminance). @param {string} colour 'rgb(…)' */
 function readable(colour) {
   const [red, green, blue] = (colour.match(/[\d.]+/g) ?? []).map((part) => {
@@ -48,7 +63,9 @@ export class TraceTimeline extends HTMLElement {
     this.replaceChildren(this.#canvas);
     new ResizeObserver(() => this.#resize()).observe(this);
     document.documentElement.addEventListener('themechange', () => this.#recolour());
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#recolour());
+    for (const query of [matchMedia('(prefers-color-scheme: dark)'), forced]) {
+      query.addEventListener('change', () => this.#recolour());
+    }
     this.#canvas.addEventListener('click', (click) => this.#pick(click));
   }
 
@@ -100,9 +117,10 @@ export class TraceTimeline extends HTMLElement {
     const names = ['--ink', '--soft', '--line', '--edge', '--raised', '--sunken', '--paper', '--accent', '--focus'];
     // Canvas does not know light-dark(): let the browser work each colour out.
     const probe = h('span', { hidden: true });
+    probe.style.forcedColorAdjust = 'none';
     this.append(probe);
     for (const name of names) {
-      probe.style.color = style.getPropertyValue(name);
+      probe.style.color = forced.matches ? FORCED[name] : style.getPropertyValue(name);
       this.#colours[name] = getComputedStyle(probe).color;
     }
     probe.remove();

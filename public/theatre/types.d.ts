@@ -1,7 +1,7 @@
 // The shapes that the theatre's modules hand to each other. docs/trace.md tells what each field of a recording means.
 
 export type Effect = {
-  do: 'open' | 'close' | 'map' | 'unmap' | 'fork' | 'exit' | 'copy' | 'store' | 'load' | 'pass';
+  do: 'open' | 'close' | 'map' | 'unmap' | 'fork' | 'exit' | 'copy' | 'store' | 'load' | 'publish' | 'pass';
   fd?: number;
   object?: string;
   as?: string;
@@ -54,12 +54,14 @@ export type Moment = { at: number; edge: 'enter' | 'leave' | 'whole'; event: num
 
 export type Descriptor = { fd: number; object: string; as?: string };
 
+export type Mapping = { object: string; as?: string };
+
 export type ProcessState = {
   pid: number;
   role: string;
   alive: boolean;
   descriptors: Descriptor[];
-  maps: string[];
+  maps: Mapping[];
   /** the event under way, or null */
   doing: number | null;
   /** the last event that began: its line of source is lit */
@@ -68,8 +70,8 @@ export type ProcessState = {
   crossings: number;
 };
 
-/** Bytes of one message that lie in an object; `read`: they lie there still, but their reader has them. */
-export type Item = { message: number | null; bytes: number; read: boolean };
+/** Bytes of one message that lie in an object. held: stored, and not yet released; read: its reader has them. */
+export type Item = { message: number | null; bytes: number; state: 'held' | 'there' | 'read' };
 
 export type ObjectState = { items: Item[]; words: Record<string, number | string> };
 

@@ -60,7 +60,7 @@ function effectText(trace, { do: what, fd, object, as, pid, from, to, bytes = 0 
     case 'close':
       return `descriptor ${fd} is closed`;
     case 'map':
-      return `${nameOf(trace, object)} is mapped into its memory`;
+      return `${nameOf(trace, object)} is mapped into its memory${as ? `, ${as}` : ''}`;
     case 'unmap':
       return `${nameOf(trace, object)} is no longer mapped`;
     case 'fork':
@@ -75,6 +75,8 @@ function effectText(trace, { do: what, fd, object, as, pid, from, to, bytes = 0 
       return `${size} stored in ${nameOf(trace, object)}, with no help from the kernel`;
     case 'load':
       return `${size} read from ${nameOf(trace, object)}, with no help from the kernel`;
+    case 'publish':
+      return `the other process may now read what was stored in ${nameOf(trace, object)}`;
     case 'pass':
       return `descriptor ${fd} handed over: ${nameOf(trace, object)}`;
   }
@@ -108,7 +110,9 @@ export function caption({ trace, moments, worlds }, index) {
   if (edge === 'whole')
     return `The ${role} calls ${event.name} and does not come back${changes}. Crossing ${crossings}.`;
   if (edge === 'enter') {
-    const sleep = event.sleeps ? ' It will sleep there until something happens.' : '';
+    const woken = event.wokenBy !== null && event.wokenBy !== undefined;
+    const why = woken ? 'until the other process does something' : 'for a reason of the kernel’s own';
+    const sleep = event.sleeps ? ` It will sleep there, ${why}.` : '';
     return `The ${role} crosses into the kernel: ${event.name}${madeBy(event)}. Crossing ${crossings}.${sleep}`;
   }
   const waker = event.wokenBy === null || event.wokenBy === undefined ? null : trace.events[event.wokenBy];
