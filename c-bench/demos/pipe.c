@@ -13,6 +13,7 @@ static void write_messages(int count) {
     for (int n = 1; n <= count; n++) {
         message_begins(n);
         struct message message = make_message(n, count);
+        /* 64 bytes are fewer than PIPE_BUF: they are written whole or not at all. */
         if (write(ends[1], &message, sizeof message) != sizeof message)
             fail("write");
     }

@@ -1,8 +1,8 @@
 /*
  * Shared memory, semaphores: one page that both processes map, with a slot for one message, and two semaphores:
  * "free" counts slots to write to (1 at first), "full" counts messages to read (0 at first).
- * The message does not cross into the kernel, but who must wait sleeps there, and is woken from there. A semaphore that
- * nobody waits for is a word in memory: then sem_wait() and sem_post() make no system call at all.
+ * The message does not cross into the kernel, but who must wait sleeps there, and is woken from there. Else a
+ * semaphore is a word in memory: sem_wait() above 0, and sem_post() where nobody waits, make no system call at all.
  */
 #include "demo.h"
 

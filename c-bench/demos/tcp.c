@@ -61,7 +61,8 @@ void tcp_demo(int count) {
     demo.role = READER;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int on = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
-    /* A server that is started again gets its port back at once. */
+    /* For servers with a port of their own: they get it back at once when they are started again. Here the system
+     * chooses one. */
     if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on))
         fail("setsockopt");
     if (bind(listener, (struct sockaddr *)&address, address_bytes) || listen(listener, 1))

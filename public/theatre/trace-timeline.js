@@ -236,6 +236,8 @@ export class TraceTimeline extends HTMLElement {
     const label = `${event.name}${asleep ? '  asleep' : ''}`;
     const above = own < kernel ? -1 : 1;
     const fits = this.#widthOf(ink, label) < width - 8;
+    if (!inKernel && !fits && width > 60)
+      return this.#label(ink, this.#cut(ink, label, width - 8), left + 4, y + 0.5, width);
     ink.fillStyle = colours['--ink'];
     if (inKernel && !fits) return this.#label(ink, event.name, left + 4, kernel - above * LANE, width + 60);
     if (fits && inKernel && !asleep) ink.fillStyle = this.#onAccent;
@@ -265,6 +267,12 @@ export class TraceTimeline extends HTMLElement {
     ink.lineTo(end - 2, tip - way * 9);
     ink.fill();
     ink.lineWidth = 1;
+  }
+
+  /** As much of a text as there is room for. @param {CanvasRenderingContext2D} ink @param {string} text @param {number} room */
+  #cut(ink, text, room) {
+    const share = room / this.#widthOf(ink, text);
+    return `${text.slice(0, Math.max(1, Math.floor(text.length * share) - 2)).trimEnd()}…`;
   }
 
   /** A name beside its bar, where there is room for it. @param {CanvasRenderingContext2D} ink @param {string} text @param {number} x @param {number} y @param {number} room */
