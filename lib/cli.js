@@ -77,7 +77,9 @@ async function main() {
   const signal = abortOnSignal();
   // A reader that stops reading (`crossings bench | head -1`) is no fault.
   process.stdout.on('error', (error) => {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EPIPE') throw error;
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EPIPE') return;
+    complain(`The output could not be written: ${error.message}.`);
+    process.exit(1);
   });
   try {
     await buildProgram(signal).parseAsync();

@@ -12,7 +12,12 @@ const TRACED_MESSAGES = { least: 1, most: 1000 };
 /** A value as a sentence can show it. @param {unknown} value */
 function shown(value) {
   if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value);
+  let text;
+  try {
+    text = JSON.stringify(value);
+  } catch {
+    return 'what was sent'; // nested too deep to be written out
+  }
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 

@@ -3,12 +3,13 @@
 // keep its runs in it, too.
 const { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } = require('node:fs');
 const { homedir } = require('node:os');
-const { join } = require('node:path');
+const { dirname, join } = require('node:path');
 const { z } = require('zod');
 const { toJson, writeWhole } = require('../lib/bench/export.js');
 
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
 
+const MOST_BYTES = 8 << 20; // of a run file; the largest that we write have some 100 kB
 const FILE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/;
 const runFile = z.fromJSONSchema(/** @type {any} */ (require('../lib/bench/run.schema.json')));
 
@@ -16,6 +17,13 @@ const runFile = z.fromJSONSchema(/** @type {any} */ (require('../lib/bench/run.s
 function defaultFolder() {
   const base = process.env.XDG_STATE_HOME;
   return join(base?.startsWith('/') ? base : join(homedir(), '.local', 'state'), 'crossings', 'runs');
+}
+
+/** Each part by itself: mkdirSync's own `recursive` never ends where the kernel makes the folders, as in /proc. @param {string} path */
+function makeFolder(path) {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
 }
 
 /** A folder of run files. */
@@ -42,6 +50,7 @@ class KeptRuns {
     } catch {
       return []; // nothing was kept yet
     }
+    for (const id of this.#known.keys()) if (!names.includes(`${id}.json`)) this.#known.delete(id);
     return names.flatMap((name) => {
       const run = FILE.test(name) ? this.read(name.replace('.json', '')) : null;
       return run ? [run] : [];
@@ -52,7 +61,7 @@ class KeptRuns {
   read(id) {
     if (!existsSync(this.#path(id))) return null;
     const found = statSync(this.#path(id));
-    if (!found.isFile()) return null;
+    if (!found.isFile() || found.size > MOST_BYTES) return null;
     const stamp = `${found.mtimeMs} ${found.size}`;
     const known = this.#known.get(id);
     if (known?.stamp === stamp) return known.run;
@@ -66,9 +75,11 @@ class KeptRuns {
     try {
       const run = JSON.parse(readFileSync(this.#path(id), 'utf8'));
       const { success, error } = runFile.safeParse(run);
-      if (success && run.id === id) return run;
+      if (success && run.id === id && !Number.isNaN(Date.parse(run.startedAt))) return run;
       const [issue] = error?.issues ?? [];
-      const where = issue ? `${issue.path.join('.')}: ${issue.message}` : 'its id is not its name';
+      const where = issue
+        ? `${issue.path.join('.')}: ${issue.message}`
+        : 'its id is not its name, or it began at no time that there is';
       this.#log.warn({ file: this.#path(id) }, `a kept run is skipped: ${where}`);
     } catch (error) {
       this.#log.warn({ file: this.#path(id) }, `a kept run is skipped: ${/** @type {Error} */ (error).message}`);
@@ -79,7 +90,7 @@ class KeptRuns {
   /** @param {Run} run @returns {boolean} false: it could not be kept */
   keep(run) {
     try {
-      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      makeFolder(this.#folder);
       writeWhole(this.#path(run.id), toJson(run));
       return true;
     } catch (error) {

@@ -93,7 +93,8 @@ function routes({ runs, traces, catalogue }) {
   router.post('/traces', async (request, response) => {
     const what = asked.read(asked.traceBody(names), request.body);
     const gone = goneWith(response);
-    response.status(201).json(await runs.alone('A recording', () => traces.record(what, gone)));
+    const trace = await runs.alone('A recording', () => traces.record(what, gone));
+    response.status(201).json(trace);
   });
 
   router.get('/runs', (_request, response) => {

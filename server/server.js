@@ -19,6 +19,7 @@ const { Traces } = require('./traces.js');
 const PUBLIC = join(__dirname, '..', 'public');
 const CHART = join(dirname(require.resolve('chart.js')), 'chart.umd.min.js');
 const ADDRESS = '127.0.0.1';
+const MOST_CONNECTIONS = 500; // each takes a descriptor, and starting a program takes some, too
 
 /** One line for each request: never its query, which may hold the token. @param {import('pino').Logger} log @returns {import('express').RequestHandler} */
 const logRequests = (log) => (request, response, next) => {
@@ -114,6 +115,7 @@ async function startServer({ port: wanted, dataFolder = defaultFolder(), log = l
   let app = null;
   // The names it answers to hold its port, which is known only once it listens.
   const server = createServer({ requireHostHeader: false }, (request, response) => app?.(request, response));
+  server.maxConnections = MOST_CONNECTIONS;
   const port = await listen(server, wanted);
   app = buildApp({ port, token, log, runs, traces, catalogue });
 
@@ -133,6 +135,10 @@ async function startServer({ port: wanted, dataFolder = defaultFolder(), log = l
 }
 
 /** Short lines of JSON on standard error. */
-const logToStandardError = () => pino({ base: null }, pino.destination({ fd: 2, sync: true }));
+function logToStandardError() {
+  const target = pino.destination({ fd: 2, sync: false, maxLength: 1 << 20 });
+  target.on('error', () => {}); // a log that cannot be written, or that nobody reads, stops nobody
+  return pino({ base: null }, target);
+}
 
 module.exports = { startServer };

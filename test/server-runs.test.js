@@ -281,6 +281,13 @@ describe('what cannot be asked is refused in one sentence that names it and what
   });
 });
 
+test('a folder that cannot be made is no reason to hang', async () => {
+  const other = await startLabHere({ dataFolder: '/proc/nope/runs' }); // mkdir -p never ends there
+  const { id } = (await other.ask('/api/runs', { method: 'POST', body: { ...SHORT, mechanisms: ['pipe'] } })).body;
+  expect((await other.events(id)).at(-1)).toEqual({ event: 'done', data: { id } });
+  await other.close();
+});
+
 test('a kept file that is broken is skipped with a warning, and breaks nothing', async () => {
   const broken = mkdtempSync(join(tmpdir(), 'kept-'));
   const ids = [1, 2, 3, 4].map((n) => `00000000-0000-4000-8000-00000000000${n}`);

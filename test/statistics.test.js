@@ -100,3 +100,11 @@ describe('comparing two medians', () => {
     expect(compareMedians([1, 2, 3], [100, 200, 300])).toBe('undetected');
   });
 });
+
+test('an interval for any number of samples: 2 ** -n is 0 from 1,075 on', () => {
+  const samples = Array.from({ length: 5000 }, (_, i) => i);
+  const [low, high] = /** @type {[number, number]} */ (medianInterval(samples));
+  // The normal approximation: n/2 -+ 0.98 * sqrt(n), within a sample or two.
+  expect(Math.abs(low - (2500 - 69.3))).toBeLessThan(3);
+  expect(low + high).toBe(4999);
+});

@@ -2,7 +2,7 @@
 // Two runs side by side: a verdict for each mechanism, from the samples of both. What they cannot tell apart is called
 // undetected.
 const { byteCount, duration, significant } = require('./numbers.js');
-const { compareMedians, median } = require('./statistics.js');
+const { compareMedians, median, tripsOf } = require('./statistics.js');
 
 /** @typedef {import('./runner.js').Run} Run */
 /** @typedef {import('./runner.js').Result} Result */
@@ -30,9 +30,6 @@ const compareResults = (a, b) => ({
   throughput: compareSamples(a.throughput.messagesPerSecond.samples, b.throughput.messagesPerSecond.samples, 'higher'),
   roundTrip: compareSamples(tripsOf(a), tripsOf(b), 'lower'),
 });
-
-/** The median of each sample's round trips; a file of other hands may lack them. @param {Result} result */
-const tripsOf = ({ roundTrip }) => roundTrip.sampleP50Ns ?? [Number(roundTrip.ns.p50)];
 
 /** @param {number} ratio */
 const percentFrom1 = (ratio) => `${significant(Math.abs(ratio - 1) * 100, 2)} %`;

@@ -1,6 +1,6 @@
 'use strict';
 // A run as files: JSON (everything), CSV (one line a mechanism), Markdown (the table).
-const { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const { accessSync, constants, realpathSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
 const { dirname, resolve } = require('node:path');
 const { CrossingsError } = require('../errors.js');
 const { byteCount, crossingCount, significant } = require('./numbers.js');
@@ -81,6 +81,9 @@ function toMarkdown(run) {
 /** @param {Run} run */
 const toJson = (run) => `${JSON.stringify(run, null, 2)}\n`;
 
+/** "ENOSPC: no space left on device, write" -> "no space left on device". @param {unknown} error */
+const reasonOf = (error) => /** @type {Error} */ (error).message.replace(/^E\w+: /, '').replace(/, \w+( '.*')?$/, '');
+
 /**
  * Refuse a file that could not be written, before anything is measured for it. Creates nothing.
  * @param {string} option such as '--json'
@@ -93,7 +96,13 @@ function checkWritable(option, path) {
       `${option} cannot write ${path}: ${why}. Name a file in a folder that you may write to.`,
     );
   };
-  const existing = statSync(path, { throwIfNoEntry: false });
+  if (path === '') refuse('it has no name');
+  let existing;
+  try {
+    existing = statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    refuse(reasonOf(error));
+  }
   if (existing?.isDirectory()) refuse('it is a folder');
   const target = existing ? path : dirname(resolve(path));
   if (!existing && !statSync(target, { throwIfNoEntry: false })?.isDirectory()) refuse(`there is no folder ${target}`);
@@ -110,15 +119,17 @@ function checkWritable(option, path) {
  * @param {string} text
  */
 function writeWhole(path, text) {
-  const existing = statSync(path, { throwIfNoEntry: false });
-  if (existing && !existing.isFile()) return writeFileSync(path, text);
-  const temporary = `${path}.${process.pid}.tmp`;
+  let temporary = null;
   try {
+    const existing = statSync(path, { throwIfNoEntry: false });
+    if (existing && !existing.isFile()) return writeFileSync(path, text);
+    const target = existing ? realpathSync(path) : path; // what a link points to, not the link
+    temporary = `${target}.${process.pid}.tmp`;
     writeFileSync(temporary, text);
-    renameSync(temporary, path);
+    renameSync(temporary, target);
   } catch (error) {
-    rmSync(temporary, { force: true });
-    throw new CrossingsError('ERR_WRITE', `${path} could not be written: ${/** @type {Error} */ (error).message}`);
+    if (temporary) rmSync(temporary, { force: true });
+    throw new CrossingsError('ERR_WRITE', `${path} could not be written: ${reasonOf(error)}`);
   }
 }
 

@@ -74,23 +74,44 @@ async function run(name, [command, ...args], { signal, onEvent } = {}) {
   };
   signal?.addEventListener('abort', kill, { once: true });
 
+  // First of all: a process that could not be started says so soon, and has no streams.
+  /** @type {Promise<[number | null, NodeJS.Signals | null]>} */
+  const ended = new Promise((resolve, reject) => {
+    child.on('error', ({ message }) =>
+      reject(new CrossingsError('ERR_PROGRAM', `${name} could not be run: ${message}`)),
+    );
+    child.on('close', (code, killer) => resolve([code, killer]));
+  });
   /** @type {ProgramEvent[]} */
   const events = [];
   let complaint = '';
-  child.stderr.setEncoding('utf8').on('data', (text) => {
+  /** @type {string | null} */
+  let broken = null;
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
     complaint += text;
   });
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    const event = JSON.parse(line);
+  /** @param {string} line */
+  const readLine = (line) => {
+    let event;
+    try {
+      event = JSON.parse(line);
+    } catch {
+      broken ??= line;
+      return;
+    }
     events.push(event);
     onEvent?.(event);
-  });
+  };
+  if (child.stdout) createInterface({ input: child.stdout }).on('line', readLine);
   try {
-    const [status, killedBy] = await new Promise((resolve, reject) => {
-      child.on('error', reject);
-      child.on('close', (code, killer) => resolve([code, killer]));
-    });
+    const [status, killedBy] = await ended;
     signal?.throwIfAborted();
+    if (broken !== null && status === 0) {
+      throw new CrossingsError(
+        'ERR_PROGRAM',
+        `${name} printed a line that is not JSON: ${String(broken).slice(0, 80)}`,
+      );
+    }
     if (status !== 0) throw failureOf(name, events, complaint, status ?? killedBy);
     return events;
   } finally {

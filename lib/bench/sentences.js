@@ -3,7 +3,7 @@
 // called undetected.
 const { fastestFirst } = require('./table.js');
 const { crossingCount, duration, significant } = require('./numbers.js');
-const { compareMedians } = require('./statistics.js');
+const { compareMedians, tripsOf } = require('./statistics.js');
 
 /** @typedef {import('./runner.js').Run} Run */
 /** @typedef {import('./runner.js').Result} Result */
@@ -16,7 +16,7 @@ const percent = (share) => `${significant(share * 100, 2)} %`;
 
 /** How two mechanisms' round trips compare. @param {Result} a @param {Result} b */
 function compareTrips(a, b) {
-  return compareMedians(a.roundTrip.sampleP50Ns, b.roundTrip.sampleP50Ns);
+  return compareMedians(tripsOf(a), tripsOf(b));
 }
 
 /** What the crossings of the fastest mechanism of the kernel's explain. @param {Run} run @param {Result} result */

@@ -39,10 +39,11 @@ function medianInterval(samples, confidence = 0.95) {
   const n = samples.length;
   const tail = (1 - confidence) / 2;
   let k = 0;
-  let probability = 2 ** -n; // of exactly k successes
-  for (let below = probability; below <= tail; below += probability) {
+  // Of exactly k successes, as a logarithm: 2 ** -n would be 0 from 1,075 samples on.
+  let logProbability = -n * Math.LN2;
+  for (let below = Math.exp(logProbability); below <= tail; below += Math.exp(logProbability)) {
     k++;
-    probability *= (n - k + 1) / k;
+    logProbability += Math.log((n - k + 1) / k);
   }
   if (k === 0) return null;
   const sorted = [...samples].sort((a, b) => a - b);
@@ -77,4 +78,10 @@ function compareMedians(a, b) {
   return 'undetected';
 }
 
-module.exports = { quantile, median, summarize, medianInterval, isSteady, compareMedians };
+/**
+ * The median of each sample's round trips, nanoseconds; a run file of other hands may hold only the one of all.
+ * @param {{roundTrip: {sampleP50Ns?: number[], ns: Record<string, number | null>}}} result
+ */
+const tripsOf = ({ roundTrip }) => roundTrip.sampleP50Ns ?? [Number(roundTrip.ns.p50)];
+
+module.exports = { quantile, median, summarize, medianInterval, isSteady, compareMedians, tripsOf };

@@ -20,8 +20,31 @@
  */
 /** @typedef {{kind: 'syscall', raw: RawCall} | {kind: 'step', raw: RawStep}} RawEvent */
 
-/** Is it part of a step that made calls? Then the calls tell what happened. @param {RawStep} step @param {RawCall[]} calls */
-const madeCalls = (step, calls) => calls.some(({ pid, t }) => pid === step.pid && t >= step.t && t < step.end);
+/**
+ * Tells of a step whether it made calls: then the calls tell what happened.
+ * @param {RawCall[]} calls
+ * @returns {(step: RawStep) => boolean}
+ */
+function makerOf(calls) {
+  /** @type {Map<number, number[]>} when the calls of each process began, ascending */
+  const begins = new Map();
+  for (const { pid, t } of calls) {
+    const list = begins.get(pid) ?? [];
+    list.push(t);
+    begins.set(pid, list);
+  }
+  for (const list of begins.values()) list.sort((a, b) => a - b);
+  return ({ pid, t, end }) => {
+    const list = begins.get(pid) ?? [];
+    let [low, high] = [0, list.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (list[middle] < t) low = middle + 1;
+      else high = middle;
+    }
+    return low < list.length && list[low] < end;
+  };
+}
 
 /**
  * @param {import('../bench/programs.js').ProgramEvent[]} lines
@@ -46,10 +69,11 @@ function readRaw(lines) {
     calls.push({ ...enter, ...(line.type === 'leave' ? line : { ...never, t: line.t }) });
     entered.delete(line.pid);
   }
+  const madeCalls = makerOf(calls);
   /** @type {RawEvent[]} */
   const events = [
     ...calls.map((raw) => ({ kind: /** @type {'syscall'} */ ('syscall'), raw })),
-    ...steps.filter((step) => !madeCalls(step, calls)).map((raw) => ({ kind: /** @type {'step'} */ ('step'), raw })),
+    ...steps.filter((step) => !madeCalls(step)).map((raw) => ({ kind: /** @type {'step'} */ ('step'), raw })),
   ];
   events.sort((a, b) => a.raw.t - b.raw.t);
   const start = events[0]?.raw.t ?? 0;

@@ -100,7 +100,9 @@ export function logAxis(title, values, say) {
 
 /** Round numbers from min to max. @param {number} min @param {number} max @param {number[]} times of each decade */
 export function stepsBetween(min, max, times) {
+  /** @type {number[]} */
   const steps = [];
+  if (!(min > 0 && Number.isFinite(max))) return steps; // nothing that an axis of decades could show
   for (let decade = 10 ** Math.floor(Math.log10(min)); decade <= max; decade *= 10) {
     steps.push(...times.map((time) => time * decade).filter((step) => step >= min * 0.999 && step <= max * 1.001));
   }

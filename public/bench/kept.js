@@ -37,7 +37,7 @@ function row({ id, startedAt, state, parameters, mechanisms }) {
   return [
     h('span', { class: 'named' }, h('label', { class: 'box' }, box), h('a', { href: `#run=${id}` }, name)),
     state,
-    parameters.effort,
+    parameters.effort ?? '–',
     parameters.messages.toLocaleString('en-US'),
     byteCount(parameters.sizeBytes),
     h('span', { class: 'names' }, ...mechanisms.map((mechanism) => named(mechanism))),

@@ -55,11 +55,14 @@ export function colour(name) {
   return value;
 }
 
+/** @param {string} mechanism as a run file has it: any name */
+const looks = (mechanism) => (Object.hasOwn(LOOKS, mechanism) ? LOOKS[mechanism] : OTHER);
+
 /** @typedef {ReturnType<typeof lookOf>} Look */
 
 /** @param {string} mechanism */
 export function lookOf(mechanism) {
-  const { shape, dash } = LOOKS[mechanism] ?? OTHER;
+  const { shape, dash } = looks(mechanism);
   return { shape: new Path2D(shape), dash, accent: colour(mechanism) };
 }
 
@@ -73,7 +76,7 @@ export function markOf(mechanism) {
   svg.setAttribute('aria-hidden', 'true');
   svg.dataset.mechanism = mechanism;
   const path = document.createElementNS(SVG, 'path');
-  path.setAttribute('d', (LOOKS[mechanism] ?? OTHER).shape);
+  path.setAttribute('d', looks(mechanism).shape);
   svg.append(path);
   return svg;
 }

@@ -30,7 +30,7 @@ const factsOf = ({ parameters: { messages, sizeBytes, samples, effort, seconds }
   `${byteCount(sizeBytes)} a message`,
   `${count(messages, 'message')} a sample`,
   `${count(samples ?? 0, 'sample')} of each mechanism`,
-  effort,
+  effort ?? '–',
   seconds ? `took ${significant(seconds)} s` : '',
 ];
 
