@@ -73,6 +73,7 @@ function show(how) {
 
 /** A question is about one moment, and goes with it. */
 function closeQuestion() {
+  if (controls.question.hidden) return; // as in nearly every frame
   controls.question.hidden = true;
   controls.question.replaceChildren();
 }
