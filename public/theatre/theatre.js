@@ -38,6 +38,8 @@ const player = new Player();
 let figures = [];
 /** @type {number[]} when each part begins, milliseconds */
 let starts = [];
+/** @type {import('./types.js').Play['segments']} the parts themselves: of the play with the most messages */
+let parts = [];
 /** @type {import('./address.js').View} */
 let view = { mechanism: '', with: null, at: 0, speed: 1, guess: false };
 /** @type {{name: string, title: string}[]} */
@@ -84,8 +86,7 @@ const spoken = () =>
 /** The name of the part that the present lies in: one that is about to begin is the present one. */
 function partName() {
   const part = starts.findLastIndex((start) => start <= player.position);
-  if (part < 0) return '';
-  return part === 0 ? 'set-up' : part === starts.length - 1 ? 'tear-down' : `message ${part}`;
+  return parts[part]?.name ?? '';
 }
 
 function showState() {
@@ -170,6 +171,7 @@ function newFigure(mechanism, place) {
 function arrange(at) {
   const joint = lockstep(figures.map(({ play }) => play));
   starts = joint.starts;
+  parts = figures.map(({ play }) => play.segments).sort((a, b) => b.length - a.length)[0];
   for (const [i, figure] of figures.entries()) figure.place(joint.shown[i]);
   player.load(joint.shown.flat(), joint.length);
   controls.scrub.max = String(player.stops.length);
