@@ -91,7 +91,7 @@ function refusals({ results }) {
  */
 async function bench(options, signal) {
   const effort = readEffort(options);
-  for (const name of Object.keys(FILES)) if (options[name]) checkWritable(`--${name}`, options[name]);
+  for (const name of Object.keys(FILES)) if (options[name] !== undefined) checkWritable(`--${name}`, options[name]);
   const catalogue = await listMechanisms(signal);
   const mechanisms = readNames(
     '--mechanism',
@@ -148,7 +148,7 @@ async function benchNode(options, signal) {
   // Only here: it loads the addon, which the benchmark in C does without.
   const { runNodeBench, SIZES, TRANSPORTS } = require('./node/runner.js');
   const effort = readEffort(options);
-  if (options.json) checkWritable('--json', options.json);
+  if (options.json !== undefined) checkWritable('--json', options.json);
   const chosen = readNames('--transport', options.transport, TRANSPORTS);
   const bar = progressBar();
   const run = await runNodeBench(

@@ -93,10 +93,10 @@ function checkWritable(option, path) {
   const refuse = (/** @type {string} */ why) => {
     throw new CrossingsError(
       'ERR_USAGE',
-      `${option} cannot write ${path}: ${why}. Name a file in a folder that you may write to.`,
+      `${option} cannot write ${path || 'an empty name'}: ${why}. Name a file in a folder that you may write to.`,
     );
   };
-  if (path === '') refuse('it has no name');
+  if (path === '') refuse('no file is called so');
   let existing;
   try {
     existing = statSync(path, { throwIfNoEntry: false });

@@ -44,7 +44,7 @@ function printTrace(trace) {
  * @param {AbortSignal} signal
  */
 async function trace(mechanism, options, signal) {
-  for (const name of Object.keys(FILES)) if (options[name]) checkWritable(`--${name}`, options[name]);
+  for (const name of Object.keys(FILES)) if (options[name] !== undefined) checkWritable(`--${name}`, options[name]);
   const recorded = await recordTrace({ mechanism, messages: options.messages }, { signal });
   for (const [name, toText] of Object.entries(FILES)) if (options[name]) writeWhole(options[name], toText(recorded));
   printTrace(recorded);
