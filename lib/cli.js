@@ -6,7 +6,7 @@ const { Command, CommanderError } = require('commander');
 const { version } = require('../package.json');
 const { benchCommand } = require('./bench/command.js');
 const { doctorCommand } = require('./doctor.js');
-const { CrossingsError } = require('./errors.js');
+const { CrossingsError } = require('./channel/errors.js');
 const { traceCommand } = require('./trace/command.js');
 const { labCommand } = require('./lab.js');
 

@@ -3,7 +3,7 @@
 const v8 = require('node:v8');
 const { Channel } = require('./channel/channel.js');
 const { channelPair, connect, listen, openChannel, Port, Server } = require('./channel/meet.js');
-const { CrossingsError } = require('./errors.js');
+const { CrossingsError } = require('./channel/errors.js');
 
 /** Options that send any value that the structured clone algorithm takes: connect(path, { ...structured }). */
 const structured = Object.freeze({

@@ -5,7 +5,7 @@ const { existsSync, statSync } = require('node:fs');
 const { resolve } = require('node:path');
 const { Command } = require('commander');
 const { refuse } = require('./bench/arguments.js');
-const { CrossingsError } = require('./errors.js');
+const { CrossingsError } = require('./channel/errors.js');
 
 const DEFAULT_PORT = 7411;
 

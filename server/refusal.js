@@ -1,6 +1,6 @@
 'use strict';
 // An answer that is not the one asked for: a status, and the error as every answer of the lab tells it.
-const { CrossingsError } = require('../lib/errors.js');
+const { CrossingsError } = require('../lib/channel/errors.js');
 
 /** A request that is refused, with the HTTP status of the answer. */
 class LabRefusal extends CrossingsError {

@@ -2,7 +2,7 @@
 // Runs: one at a time, since two would disturb each other. Each has a channel of events, an end, and a way to be stopped.
 const { randomUUID } = require('node:crypto');
 const { runBench } = require('../lib/bench/runner.js');
-const { CrossingsError } = require('../lib/errors.js');
+const { CrossingsError } = require('../lib/channel/errors.js');
 const { createChannel } = require('./events.js');
 const { LabRefusal } = require('./refusal.js');
 

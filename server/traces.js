@@ -2,7 +2,7 @@
 // Recordings of the demos: those that ship with the lab, and the last one of each that this server made.
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
-const { CrossingsError } = require('../lib/errors.js');
+const { CrossingsError } = require('../lib/channel/errors.js');
 const { eventOf, runProgram } = require('../lib/bench/programs.js');
 const { LabRefusal } = require('./refusal.js');
 

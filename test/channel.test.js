@@ -1,7 +1,7 @@
 'use strict';
 // A channel within this process, both ends by hand: what each call promises.
 const { channelPair, openChannel, CrossingsError, structured } = require('../lib/index.js');
-const { native } = require('../lib/native.js');
+const { native } = require('../lib/channel/native.js');
 
 /** @type {any[]} */
 let open = [];

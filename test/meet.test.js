@@ -19,7 +19,7 @@ const { runInNewContext } = require('node:vm');
 const { Worker } = require('node:worker_threads');
 /** @type {any} the types have a test of their own */
 const crossings = require('../lib/index.js');
-const { native } = require('../lib/native.js');
+const { native } = require('../lib/channel/native.js');
 const { message, check, sum } = require('./peers/peer.js');
 const { built, root } = require('./support.js');
 
@@ -569,7 +569,7 @@ describe('life and death of the process', () => {
   test('views never outlive their mapping', async () => {
     const script = `
       const { channelPair, openChannel } = require('./lib');
-      const { native } = require('./lib/native.js');
+      const { native } = require('./lib/channel/native.js');
       (async () => {
         // Both kinds of buffer, released and then used by somebody who kept them: nothing is read, nobody dies.
         for (const shared of [false, true]) {

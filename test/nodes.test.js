@@ -32,7 +32,7 @@ test.each([22, 24, 26])(
       console.log(`Node ${major} is not here: skipped (ALL_NODES=1 fetches it from the npm registry)`);
       return;
     }
-    const shared = "process.stdout.write(String(require('./lib/native.js').native.hasSharedBuffers))";
+    const shared = "process.stdout.write(String(require('./lib/channel/native.js').native.hasSharedBuffers))";
     expect(execFileSync(node, ['-e', shared], { cwd: root, encoding: 'utf8' })).toBe('true');
     const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
     const { status, stderr } = spawnSync(node, [jest, ...tests], { cwd: root, encoding: 'utf8', timeout: 200_000 });

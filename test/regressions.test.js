@@ -3,7 +3,7 @@
 const { spawnSync } = require('node:child_process');
 const { performance } = require('node:perf_hooks');
 const { channelPair, connect, listen, openChannel } = /** @type {any} */ (require('../lib/index.js'));
-const { native } = require('../lib/native.js');
+const { native } = require('../lib/channel/native.js');
 const { root } = require('./support.js');
 
 /** @type {any[]} */

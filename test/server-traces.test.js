@@ -2,7 +2,7 @@
 // Recordings over HTTP: those that ship, those made here, and what is said where nothing can be recorded.
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
-const { CrossingsError } = require('../lib/errors.js');
+const { CrossingsError } = require('../lib/channel/errors.js');
 const { toTraceEvents } = require('../lib/trace/perfetto.js');
 const recorder = require('../lib/trace/record.js');
 const { descendantsOf, startLabHere } = require('./lab.js');

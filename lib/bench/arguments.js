@@ -1,7 +1,7 @@
 'use strict';
 // Reading the values of options. A value that cannot be used is refused in one sentence that names it and says what is
 // accepted.
-const { CrossingsError } = require('../errors.js');
+const { CrossingsError } = require('../channel/errors.js');
 
 const SIZE_RANGE = [8, 16 << 20];
 const MESSAGES_RANGE = [1, 1e9];

@@ -2,7 +2,7 @@
 // A run as files: JSON (everything), CSV (one line a mechanism), Markdown (the table).
 const { accessSync, constants, realpathSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
 const { dirname, resolve } = require('node:path');
-const { CrossingsError } = require('../errors.js');
+const { CrossingsError } = require('../channel/errors.js');
 const { byteCount, crossingCount, significant } = require('./numbers.js');
 const { fastestFirst } = require('./table.js');
 

@@ -4,7 +4,7 @@ const { spawn } = require('node:child_process');
 const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 const { createInterface } = require('node:readline');
-const { CrossingsError } = require('../errors.js');
+const { CrossingsError } = require('../channel/errors.js');
 
 /** @typedef {{type: string, [key: string]: any}} ProgramEvent one line that a program printed */
 

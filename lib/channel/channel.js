@@ -1,8 +1,8 @@
 'use strict';
 // A channel: two rings, one each way, and a socket as doorbell and proof of life. Sending and receiving are JavaScript on
 // mapped memory (ring.js); the addon is called only to ring a peer that sleeps.
-const { CrossingsError } = require('../errors.js');
-const { native } = require('../native.js');
+const { CrossingsError } = require('./errors.js');
+const { native } = require('./native.js');
 const { Cursor } = require('./cursor.js');
 const { CLOSED_WORD, KIND, WAITING_FOR_DATA_WORD, WAITING_FOR_ROOM_WORD, maxMessage } = require('./layout.js');
 const { bytesOf, readSignal, readTimeout, refuse, shown } = require('./options.js');
@@ -70,7 +70,7 @@ class Channel {
 
   /**
    * Use listen(), connect(), channelPair() or openChannel().
-   * @param {{fd: number, mine: import('../native.js').NativeRegion, peer: import('../native.js').NativeRegion, uid: number, pid: number}} ends
+   * @param {{fd: number, mine: import('./native.js').NativeRegion, peer: import('./native.js').NativeRegion, uid: number, pid: number}} ends
    * @param {ReturnType<typeof import('./options.js').readOptions>} options
    */
   constructor({ fd, mine, peer, uid, pid }, options) {

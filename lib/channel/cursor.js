@@ -1,7 +1,7 @@
 'use strict';
 // Reading a message where it lies, in the peer's memory, without copying it first. The memory itself never leaves: a view
 // of it could be written to, which would end the process, and could outlive its mapping.
-const { CrossingsError } = require('../errors.js');
+const { CrossingsError } = require('./errors.js');
 const { refuse, shown } = require('./options.js');
 
 /** A read-only look at one message, good until the function that it was given to returns. Offsets are bytes. */

@@ -2,8 +2,8 @@
 // How two processes meet: listening, connecting, shaking hands. Nothing here blocks the event loop, and every wait has a
 // limit and a signal.
 const { setMaxListeners } = require('node:events');
-const { CrossingsError } = require('../errors.js');
-const { native } = require('../native.js');
+const { CrossingsError } = require('./errors.js');
+const { native } = require('./native.js');
 const { Channel } = require('./channel.js');
 const { readOptions, readPath, readSignal, refuse, shown } = require('./options.js');
 
@@ -29,9 +29,9 @@ function timer(call, ms) {
  * @returns {Promise<AChannel>}
  */
 function shakeHands(fd, options, timeoutMs, signal) {
-  /** @type {import('../native.js').NativeRegion | undefined} */
+  /** @type {import('./native.js').NativeRegion | undefined} */
   let mine;
-  /** @type {import('../native.js').Poller | undefined} */
+  /** @type {import('./native.js').Poller | undefined} */
   let poller;
   /** @type {NodeJS.Timeout | undefined} */
   let late;

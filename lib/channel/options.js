@@ -1,6 +1,6 @@
 'use strict';
 // Checking what callers hand in. Whatever cannot be used is refused in one sentence that names it and what is accepted.
-const { CrossingsError } = require('../errors.js');
+const { CrossingsError } = require('./errors.js');
 const { MAX_CAPACITY, MIN_CAPACITY } = require('./layout.js');
 
 const WAITS = ['spin-then-sleep', 'spin', 'sleep'];

@@ -1,6 +1,6 @@
 'use strict';
 // Requests and answers over a channel's messages: each request has a number, and its answer bears the same.
-const { CrossingsError } = require('../errors.js');
+const { CrossingsError } = require('./errors.js');
 const { KIND } = require('./layout.js');
 
 /**

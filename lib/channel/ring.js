@@ -7,7 +7,7 @@
 // the same memory are ordered by the Atomics around them. Each use names the line in native/ring.h that it pairs with.
 //
 // Positions are 32-bit and wrap; differences of positions are small and positive, as ring capacities are at most 2^30.
-const { CrossingsError } = require('../errors.js');
+const { CrossingsError } = require('./errors.js');
 const layout = require('./layout.js');
 
 const { HEADER_BYTES, READ_POSITION_WORD, WAITING_FOR_DATA_WORD, WAITING_FOR_ROOM_WORD } = layout;
@@ -32,8 +32,8 @@ function corrupt(what) {
 /** The writing end: my ring, in my region. */
 class RingWriter {
   /**
-   * @param {import('../native.js').NativeRegion} mine
-   * @param {import('../native.js').NativeRegion} peer
+   * @param {import('./native.js').NativeRegion} mine
+   * @param {import('./native.js').NativeRegion} peer
    */
   constructor(mine, peer) {
     this.words = new Int32Array(mine.buffer);
@@ -126,8 +126,8 @@ class RingWriter {
 /** The reading end: the peer's ring, in the peer's region, which cannot be written here. */
 class RingReader {
   /**
-   * @param {import('../native.js').NativeRegion} mine
-   * @param {import('../native.js').NativeRegion} peer
+   * @param {import('./native.js').NativeRegion} mine
+   * @param {import('./native.js').NativeRegion} peer
    */
   constructor(mine, peer) {
     this.words = new Int32Array(mine.buffer);

@@ -9,7 +9,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { Worker, parentPort, workerData } = require('node:worker_threads');
 const { channelPair, openChannel } = require('../../index.js');
-const { native } = require('../../native.js');
+const { native } = require('../../channel/native.js');
 
 /**
  * @typedef {object} End
@@ -149,7 +149,7 @@ function ring(options, style, title) {
 function bareWake() {
   /** @param {number} fd @returns {End} */
   const end = (fd) => {
-    /** @type {import('../../native.js').Poller} */
+    /** @type {import('../../channel/native.js').Poller} */
     let poller;
     return {
       send: () => native.ring(fd),

@@ -41,7 +41,7 @@ const { CrossingsError } = require('./errors.js');
  */
 
 function load() {
-  const path = join(__dirname, '..', 'build', 'Release', 'crossings.node');
+  const path = join(__dirname, '..', '..', 'build', 'Release', 'crossings.node');
   if (!existsSync(path)) {
     throw new CrossingsError(
       'ERR_NOT_BUILT',
