@@ -5,10 +5,10 @@
 const { Command, CommanderError } = require('commander');
 const { version } = require('../package.json');
 const { benchCommand } = require('./bench/command.js');
-const { doctorCommand } = require('./doctor.js');
+const { nodeCommand } = require('./bench/node/command.js');
 const { CrossingsError } = require('./channel/errors.js');
+const { doctorCommand } = require('./doctor.js');
 const { traceCommand } = require('./trace/command.js');
-const { labCommand } = require('./lab.js');
 
 const SIGNALS = /** @type {const} */ ({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 });
 
@@ -26,8 +26,13 @@ function inheriting(command, parent) {
   return command;
 }
 
-/** @param {AbortSignal} signal */
-function buildProgram(signal) {
+/** @typedef {(signal: AbortSignal) => Command} CommandMaker */
+
+/** @type {CommandMaker[]} */
+const COMMANDS = [(signal) => benchCommand(signal).addCommand(nodeCommand(signal)), traceCommand, doctorCommand];
+
+/** @param {CommandMaker[]} commands @param {AbortSignal} signal */
+function buildProgram(commands, signal) {
   const program = new Command('crossings')
     .description('Inter-process communication, measured and taught by counting what each message crosses.')
     .version(version)
@@ -35,10 +40,7 @@ function buildProgram(signal) {
     .configureOutput({ writeErr: () => {} }) // the one sentence is written below
     .showSuggestionAfterError(true);
   program.enablePositionalOptions();
-  program.addCommand(inheriting(benchCommand(signal), program));
-  program.addCommand(inheriting(traceCommand(signal), program));
-  program.addCommand(inheriting(doctorCommand(signal), program));
-  program.addCommand(inheriting(labCommand(signal), program));
+  for (const make of commands) program.addCommand(inheriting(make(signal), program));
   return program;
 }
 
@@ -73,7 +75,11 @@ function statusOf(error, signal) {
   throw error;
 }
 
-async function main() {
+/**
+ * Runs the command line of this process.
+ * @param {CommandMaker[]} [more] commands of the rooms above
+ */
+async function runCommandLine(more = []) {
   const signal = abortOnSignal();
   // A reader that stops reading (`crossings bench | head -1`) is no fault.
   process.stdout.on('error', (error) => {
@@ -82,10 +88,12 @@ async function main() {
     process.exit(1);
   });
   try {
-    await buildProgram(signal).parseAsync();
+    await buildProgram([...COMMANDS, ...more], signal).parseAsync();
   } catch (error) {
     process.exitCode = statusOf(error, signal);
   }
 }
 
-main();
+if (require.main === module) runCommandLine();
+
+module.exports = { runCommandLine };

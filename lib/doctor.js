@@ -1,10 +1,10 @@
 'use strict';
 // `crossings doctor`: what this machine allows, and what on it would disturb a measurement.
 const { Command } = require('commander');
-const { describeEnvironment, describeMachine } = require('./bench/environment.js');
-const { significant } = require('./bench/numbers.js');
-const { eventOf, runProgram } = require('./bench/programs.js');
-const { styleFor, wrap } = require('./style.js');
+const { describeEnvironment, describeMachine } = require('./measure/environment.js');
+const { significant } = require('./terminal/numbers.js');
+const { eventOf, runProgram } = require('./measure/programs.js');
+const { styleFor, wrap } = require('./terminal/style.js');
 
 const WIDTH = 100;
 

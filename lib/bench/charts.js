@@ -1,7 +1,7 @@
 'use strict';
 // One plain sentence under each chart, written from that run's own figures.
-const { crossingCount, duration, significant } = require('./numbers.js');
-const { compareMedians, medianInterval } = require('./statistics.js');
+const { crossingCount, duration, significant } = require('../terminal/numbers.js');
+const { compareMedians, medianInterval } = require('../measure/statistics.js');
 const { fastestFirst } = require('./table.js');
 
 /** @typedef {import('./runner.js').Run} Run */

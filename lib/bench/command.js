@@ -1,15 +1,16 @@
 'use strict';
 // `crossings bench`: the comparison of all mechanisms on this machine.
-const { SingleBar } = require('cli-progress');
 const { Command } = require('commander');
-const { styleFor, wrap } = require('../style.js');
-const { readBatch, readCores, readCountMethod, readMessages, readNames, readSize, refuse } = require('./arguments.js');
-const { checkWritable, toCsv, toJson, toMarkdown, writeWhole } = require('./export.js');
-const { significant } = require('./numbers.js');
+const { describeMachine } = require('../measure/environment.js');
+const { readCores, readNames, refuse } = require('../terminal/arguments.js');
+const { checkWritable, writeWhole } = require('../terminal/files.js');
+const { progressBar } = require('../terminal/progress.js');
+const { styleFor, wrap } = require('../terminal/style.js');
+const { readBatch, readCountMethod, readEffort, readMessages, readSize } = require('./arguments.js');
+const { toCsv, toJson, toMarkdown } = require('./export.js');
+const { provenance } = require('./provenance.js');
 const { EFFORTS, listMechanisms, runBench } = require('./runner.js');
 const { explain } = require('./sentences.js');
-const { describeMachine } = require('./environment.js');
-const { renderRatios, renderSizes } = require('./node/table.js');
 const { renderTable } = require('./table.js');
 
 const WIDTH = 100; // columns of prose
@@ -18,42 +19,6 @@ const WIDTH = 100; // columns of prose
 
 /** @type {{[option: string]: (run: Run) => string}} */
 const FILES = { json: toJson, csv: toCsv, markdown: toMarkdown };
-
-/** A bar on standard error when that is a terminal; silence otherwise. */
-function progressBar() {
-  if (!process.stderr.isTTY) return { update() {}, stop() {} };
-  const bar = new SingleBar({
-    format: ' {bar} {percentage} %  {doing}',
-    barCompleteChar: '━',
-    barIncompleteChar: '┄',
-    barsize: 40,
-    hideCursor: true,
-    clearOnComplete: true,
-    stopOnComplete: false,
-    gracefulExit: false, // signals are ours
-  });
-  bar.start(1000, 0, { doing: '' });
-  return {
-    /** @param {{fraction: number, doing: string}} progress */
-    update: ({ fraction, doing }) => bar.update(Math.round(fraction * 1000), { doing }),
-    stop: () => bar.stop(),
-  };
-}
-
-/** Where and how it was measured, in one paragraph. @param {{environment: Run['environment'], parameters: {seconds: number}, results: {crossings: {method: string | null}}[]}} run */
-function provenance({ environment, parameters, results }) {
-  const { clock } = environment;
-  const placed = environment.pinnedCores
-    ? `cores ${environment.pinnedCores.join(' and ')} (${environment.placement})`
-    : 'cores of the scheduler’s choice';
-  const methods = [...new Set(results.map(({ crossings }) => crossings.method))].filter(Boolean);
-  const counted =
-    methods.length > 0 ? `System calls counted by ${methods.join(' and ')}.` : 'System calls could not be counted.';
-  return (
-    `${environment.cpu}, ${environment.kernel}, ${placed}, ${environment.compiler}; clock: ${clock.source}, ` +
-    `${significant(clock.overheadNs, 2)} ns a reading. ${counted} ${significant(parameters.seconds)} s in all.`
-  );
-}
 
 /** @param {Run} run */
 function printRun(run) {
@@ -139,64 +104,6 @@ function checkRealtime(options, machine) {
   }
 }
 
-/**
- * `crossings bench node`.
- * @param {any} options
- * @param {AbortSignal} signal
- */
-async function benchNode(options, signal) {
-  // Only here: it loads the addon, which the benchmark in C does without.
-  const { runNodeBench, SIZES, TRANSPORTS } = require('./node/runner.js');
-  const effort = readEffort(options);
-  if (options.json !== undefined) checkWritable('--json', options.json);
-  const chosen = readNames('--transport', options.transport, TRANSPORTS);
-  const bar = progressBar();
-  const run = await runNodeBench(
-    {
-      effort,
-      transports: chosen,
-      sizes: options.size ? [options.size] : SIZES,
-      cores: options.cores ?? null,
-      pin: options.pin,
-      countMethod: options.count,
-    },
-    { signal, onProgress: bar.update },
-  ).finally(() => bar.stop());
-  const style = styleFor(process.stdout);
-  const paragraphs = [
-    style.bold(`Between two Node processes, ${run.parameters.samples} samples of each`),
-    renderSizes(run, style),
-    renderRatios(run, style),
-    style.dim(wrap(`Node ${process.version}. ${provenance(run)}`, WIDTH)),
-    run.environment.warnings.map((warning) => style.bad(wrap(`! ${warning}`, WIDTH, '  '))).join('\n'),
-  ];
-  process.stdout.write(`\n${paragraphs.filter(Boolean).join('\n\n')}\n\n`);
-  if (options.json) writeWhole(options.json, toJson(/** @type {any} */ (run)));
-}
-
-/** @param {any} options @returns {'quick' | 'standard' | 'thorough'} */
-function readEffort(options) {
-  if (options.quick && options.thorough) refuse('--quick and --thorough contradict each other: give one of them.');
-  if (!options.pin && options.cores) refuse('--cores and --no-pin contradict each other: give one of them.');
-  return options.quick ? 'quick' : options.thorough ? 'thorough' : 'standard';
-}
-
-/** @param {AbortSignal} signal */
-function nodeCommand(signal) {
-  return new Command('node')
-    .description('compare the ways in which two Node processes can talk')
-    .option('--transport <names>', 'only these, set apart by commas (default: all)')
-    .option('--size <bytes>', 'only this size (default: 32, 64 and 64KiB)', readSize)
-    .option('--quick', 'three samples of each, under a minute')
-    .option('--thorough', '30 samples of each')
-    .option('--json <file>', 'write everything as JSON')
-    .option('--cores <a,b>', 'the two cores to run on (default: chosen from the topology)', readCores)
-    .option('--no-pin', 'let the scheduler place the processes')
-    .option('--count <method>', 'how to count system calls: auto, tracepoint or ptrace', readCountMethod, 'auto')
-    .allowExcessArguments(false)
-    .action((_, command) => benchNode(command.optsWithGlobals(), signal));
-}
-
 /** @param {AbortSignal} signal */
 function benchCommand(signal) {
   return new Command('bench')
@@ -224,7 +131,6 @@ function benchCommand(signal) {
     .option('--count <method>', 'how to count system calls: auto, tracepoint or ptrace', readCountMethod, 'auto')
     .allowExcessArguments(false)
     .enablePositionalOptions()
-    .addCommand(nodeCommand(signal))
     .action((options) => bench(options, signal));
 }
 

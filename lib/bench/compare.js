@@ -1,8 +1,8 @@
 'use strict';
 // Two runs side by side: a verdict for each mechanism, from the samples of both. What they cannot tell apart is called
 // undetected.
-const { byteCount, duration, significant } = require('./numbers.js');
-const { compareMedians, median, tripsOf } = require('./statistics.js');
+const { byteCount, duration, significant } = require('../terminal/numbers.js');
+const { compareMedians, median, tripsOf } = require('../measure/statistics.js');
 
 /** @typedef {import('./runner.js').Run} Run */
 /** @typedef {import('./runner.js').Result} Result */

@@ -2,8 +2,8 @@
 // Two or three sentences that explain a run, written from that run's own figures. What the samples cannot tell apart is
 // called undetected.
 const { fastestFirst } = require('./table.js');
-const { crossingCount, duration, significant } = require('./numbers.js');
-const { compareMedians, tripsOf } = require('./statistics.js');
+const { crossingCount, duration, significant } = require('../terminal/numbers.js');
+const { compareMedians, tripsOf } = require('../measure/statistics.js');
 
 /** @typedef {import('./runner.js').Run} Run */
 /** @typedef {import('./runner.js').Result} Result */

@@ -1,30 +1,10 @@
 'use strict';
 // The table of a run as the terminal shows it, fastest round trip first.
-const { stripVTControlCharacters } = require('node:util');
-const Table = require('cli-table3');
-const { byteCount, crossingCount, significant } = require('./numbers.js');
+const { byteCount, crossingCount, significant } = require('../terminal/numbers.js');
+const { plainTable } = require('../terminal/table.js');
 
 /** @typedef {import('./runner.js').Run} Run */
 /** @typedef {import('./runner.js').Result} Result */
-
-/** No frame: one rule below the headings. */
-const LINES = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '  ',
-};
 
 /** @param {Run} run */
 function fastestFirst(run) {
@@ -53,37 +33,8 @@ function row(result) {
 }
 
 /**
- * A table without a frame: headings in two rows, a rule, the rows; the first column to the left, all others to the right.
- * @param {any[] | null} groups headings over several columns
- * @param {string[]} heads
- * @param {string[][]} rows
- * @param {import('../style.js').Style} style
- */
-function plainTable(groups, heads, rows, style) {
-  const table = new Table({
-    chars: LINES,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    colAligns: heads.map((_, column) => (column === 0 ? 'left' : 'right')),
-  });
-  const headings = groups
-    ? [groups.map((group) => (typeof group === 'string' ? group : { ...group, hAlign: 'center' })), heads]
-    : [heads];
-  table.push(...headings, ...rows);
-  const lines = table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd());
-  const width = Math.max(...lines.map((line) => stripVTControlCharacters(line).length));
-  return [
-    ...lines.slice(0, headings.length).map((line) => style.dim(line)),
-    style.dim('─'.repeat(width)),
-    ...lines.slice(headings.length),
-  ].join('\n');
-}
-
-/**
  * @param {Run} run
- * @param {import('../style.js').Style} style
+ * @param {import('../terminal/style.js').Style} style
  */
 function renderTable(run, style) {
   const { sizeBytes, messages, samples } = run.parameters;
@@ -98,4 +49,4 @@ function renderTable(run, style) {
   return `${style.bold(caption)}\n\n${plainTable(groups, heads, fastestFirst(run).map(row), style)}`;
 }
 
-module.exports = { renderTable, plainTable, fastestFirst };
+module.exports = { renderTable, fastestFirst };

@@ -1,8 +1,8 @@
 'use strict';
 // `crossings trace MECHANISM`: what two processes really do to pass ten messages.
 const { Command } = require('commander');
-const { checkWritable, writeWhole } = require('../bench/export.js');
-const { styleFor, wrap } = require('../style.js');
+const { checkWritable, writeWhole } = require('../terminal/files.js');
+const { styleFor, wrap } = require('../terminal/style.js');
 const { traceText } = require('./file.js');
 const { renderBill, renderLog } = require('./log.js');
 const { toTraceEvents } = require('./perfetto.js');

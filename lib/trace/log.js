@@ -1,8 +1,8 @@
 'use strict';
 // A recording as text: a log like strace's of both processes, and the bill of one message.
-const { duration, significant } = require('../bench/numbers.js');
+const { duration, significant } = require('../terminal/numbers.js');
 
-/** @typedef {import('../style.js').Style} Style */
+/** @typedef {import('../terminal/style.js').Style} Style */
 /** @typedef {import('./record.js').Trace} Trace */
 /** @typedef {import('./record.js').TraceEvent} TraceEvent */
 

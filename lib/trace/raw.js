@@ -47,7 +47,7 @@ function makerOf(calls) {
 }
 
 /**
- * @param {import('../bench/programs.js').ProgramEvent[]} lines
+ * @param {import('../measure/programs.js').ProgramEvent[]} lines
  * @returns {{events: RawEvent[], roles: Map<number, string>}} events in order of their begin
  */
 function readRaw(lines) {

@@ -3,9 +3,9 @@
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { version } = require('../../package.json');
-const { describeEnvironment } = require('../bench/environment.js');
-const { eventOf, runProgram } = require('../bench/programs.js');
-const { summarize } = require('../bench/statistics.js');
+const { describeEnvironment } = require('../measure/environment.js');
+const { eventOf, runProgram } = require('../measure/programs.js');
+const { summarize } = require('../measure/statistics.js');
 const { orderByCause } = require('./causes.js');
 const { argumentsBefore, decodeArguments, decodeResult } = require('./decode.js');
 const { Effects } = require('./effects.js');
@@ -129,7 +129,7 @@ function finish({ event, effects, cause }, places) {
   };
 }
 
-/** @param {import('../bench/programs.js').ProgramEvent[]} lines what the tracer printed */
+/** @param {import('../measure/programs.js').ProgramEvent[]} lines what the tracer printed */
 function interpret(lines) {
   const { events, roles } = readRaw(lines);
   const calls = events.flatMap((event) => (event.kind === 'syscall' ? [event.raw] : []));

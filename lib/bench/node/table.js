@@ -1,11 +1,11 @@
 'use strict';
 // The tables of `crossings bench node` as the terminal shows them.
-const { byteCount, crossingCount, significant } = require('../numbers.js');
-const { plainTable } = require('../table.js');
+const { byteCount, crossingCount, significant } = require('../../terminal/numbers.js');
+const { plainTable } = require('../../terminal/table.js');
 
 /** @typedef {import('./runner.js').NodeRun} NodeRun */
 
-/** @param {NodeRun} run @param {import('../../style.js').Style} style */
+/** @param {NodeRun} run @param {import('../../terminal/style.js').Style} style */
 function renderSizes(run, style) {
   return run.parameters.sizes
     .map((size) => {
@@ -18,7 +18,7 @@ function renderSizes(run, style) {
           significant(throughput.bytesPerSecond.median / 1e6),
           significant(roundTrip.ns.p50),
           significant(roundTrip.ns.p99),
-          significant(roundTrip.overFloor.median),
+          significant(roundTrip.overFloor?.median),
           crossingCount(crossings.perRoundTrip),
           crossingCount(crossings.perMessage),
         ]);
@@ -34,7 +34,7 @@ function renderSizes(run, style) {
     .join('\n\n');
 }
 
-/** @param {NodeRun} run @param {import('../../style.js').Style} style */
+/** @param {NodeRun} run @param {import('../../terminal/style.js').Style} style */
 function renderRatios(run, style) {
   const show = (/** @type {number} */ value, /** @type {string} */ unit) =>
     unit === '×' ? significant(value) : unit === '%' ? `${significant(value, 2)} %` : `${significant(value / 1e6)} M/s`;

@@ -38,6 +38,12 @@ function slope(fewer, more, difference) {
   return { total: toHundredths((more.total - fewer.total) / difference), byName };
 }
 
+/** What to report where counting failed. @param {unknown} error @returns {Crossings} */
+function notCounted(error) {
+  const notice = /** @type {Error} */ (error).message;
+  return { perRoundTrip: null, perMessage: null, method: null, notice, byName: {}, byNamePerMessage: {} };
+}
+
 /**
  * @param {string} mechanism
  * @param {(string | number)[]} placement the options that say where the processes run
@@ -70,9 +76,8 @@ async function countCrossings(mechanism, placement, { sizeBytes, countMethod, pr
     };
   } catch (error) {
     signal?.throwIfAborted();
-    const reason = /** @type {Error} */ (error).message;
-    return { perRoundTrip: null, perMessage: null, method: null, notice: reason, byName: {}, byNamePerMessage: {} };
+    return notCounted(error);
   }
 }
 
-module.exports = { countCrossings, slope };
+module.exports = { countCrossings, notCounted, slope };

@@ -151,6 +151,8 @@ async function describeMachine({ cores, signal }) {
   return eventOf(await runProgram('crossings-bench', ['--describe', ...chosen], { signal }), 'machine');
 }
 
+/** @typedef {Awaited<ReturnType<typeof describeEnvironment>>} Environment */
+
 /**
  * The `environment` of a run file.
  * @param {{cores: number[] | null, pin: boolean, signal?: AbortSignal}} options
