@@ -7,8 +7,8 @@ const { root } = require('./support.js');
 
 /**
  * A pattern is a file, a folder with everything below it ("lib/bench/"), or files of one folder ("c-bench/*"). A file
- * belongs to the room with the longest matching pattern. A room may use itself and the rooms it names, each by its first
- * pattern. These must come earlier in the list, so the rules cannot form a circle.
+ * belongs to the room with the longest matching pattern. A room may use itself and the rooms it names, each by its
+ * first pattern. These must come earlier in the list, so the rules cannot form a circle.
  * @typedef {{files: string[], uses: string[]}} Room
  * @type {Room[]}
  */

@@ -1,5 +1,5 @@
 'use strict';
-// The comparison between Node processes, and its main claim: the ring's messages cross nothing.
+// The comparison between Node processes, and its main claim: the ring's messages make no system call.
 const { spawnSync } = require('node:child_process');
 const { mkdtempSync, readFileSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -49,7 +49,7 @@ const twoCores = machine.pinnedCores[0] !== machine.pinnedCores[1];
     };
     const few = count(100_000, 100_000);
     const many = count(1_100_000, 1_100_000);
-    // A million round trips and a million messages more. What grows is Node's own housekeeping: a few calls, not millions.
+    // One million more round trips and messages. Node's own work adds a few calls, not millions.
     for (const [name, calls] of Object.entries(many)) {
       expect({ name, grown: calls - (few[name] ?? 0) < 1000 }).toEqual({ name, grown: true });
     }

@@ -159,7 +159,7 @@ test('where nothing has been built, it says how to build it', () => {
   );
   rmSync(copy, { recursive: true });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-  expect(stderr).toMatch(/^The program crossings-\w+ has not been built; run `npm install` [^\n]*\.\n$/);
+  expect(stderr).toMatch(/^crossings-\w+ has not been built: run `npm install` [^\n]*\.\n$/);
 });
 
 test('no other command, and no program that requires crossings, loads the web server', () => {

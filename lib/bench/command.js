@@ -1,5 +1,5 @@
 'use strict';
-// `crossings bench`: the comparison of all mechanisms on this machine.
+// `crossings bench`: compares the mechanisms on this machine.
 const { Command } = require('commander');
 const { describeMachine } = require('../measure/environment.js');
 const { readCores, readNames, refuse } = require('../terminal/arguments.js');
@@ -38,16 +38,16 @@ function unsteady({ results, parameters }) {
   const names = results.filter(({ steady }) => !steady).map(({ mechanism }) => mechanism);
   if (names.length === 0) return [];
   const advice =
-    parameters.effort === 'thorough' ? 'the machine is too noisy for closer figures' : '--thorough takes more samples';
+    parameters.effort === 'thorough' ? 'this machine is too noisy for more precision' : '--thorough takes more samples';
   return [
-    `After ${parameters.samples} samples the medians of ${names.join(', ')} are not yet known to within 2 %: ${advice}.`,
+    `After ${parameters.samples} samples, the medians of ${names.join(', ')} are uncertain by more than 2 %: ${advice}.`,
   ];
 }
 
-/** Why a better way of counting was not to be had, said once. @param {Run} run */
+/** Why system calls were not counted in the better way, each reason once. @param {Run} run */
 function refusals({ results }) {
   const notices = [...new Set(results.map(({ crossings }) => crossings.notice))].filter(Boolean);
-  return notices.map((notice) => `While counting system calls: ${notice}.`);
+  return notices.map((notice) => `Counting system calls: ${notice}.`);
 }
 
 /**
@@ -84,22 +84,22 @@ async function bench(options, signal) {
   ).finally(() => bar.stop());
 
   printRun(run);
-  // Last, so that a file that cannot be written after all costs nobody the results.
+  // Last: if a file cannot be written after all, the results are on the screen.
   for (const [name, convert] of Object.entries(FILES)) {
     if (!options[name]) continue;
     writeWhole(options[name], convert(run));
-    process.stdout.write(styleFor(process.stdout).dim(`${options[name]} written.\n`));
+    process.stdout.write(styleFor(process.stdout).dim(`Wrote ${options[name]}.\n`));
   }
 }
 
-/** The same rule as crossings-bench's, told before anything runs. @param {any} options @param {any} machine */
+/** The rule of crossings-bench, checked before anything runs. @param {any} options @param {any} machine */
 function checkRealtime(options, machine) {
   const [a, b] = machine.pinnedCores;
-  if (!options.pin || a === b) refuse('--realtime needs the two processes pinned to two different cores.');
+  if (!options.pin || a === b) refuse('--realtime requires the processes to be pinned to two different cores.');
   if (machine.cpus.length < 3) {
     refuse(
-      `--realtime needs at least 3 cores and this machine has ${machine.cpus.length}: two spinning processes at ` +
-        'real-time priority would stop the machine.',
+      `--realtime requires at least 3 cores; this machine has ${machine.cpus.length}. Two processes that spin at ` +
+        'real-time priority would stop it.',
     );
   }
 }
@@ -108,24 +108,16 @@ function checkRealtime(options, machine) {
 function benchCommand(signal) {
   return new Command('bench')
     .description('compare the mechanisms on this machine')
-    .option('--mechanism <names>', 'only these, set apart by commas (default: all)')
-    .option(
-      '--messages <number>',
-      'messages of one throughput sample (default: 100000; 20000 with --quick)',
-      readMessages,
-    )
-    .option('--size <bytes>', 'size of a message, as in 64 or 64KiB (default: 64)', readSize)
-    .option('--quick', 'about 20 seconds for all')
-    .option('--thorough', 'at least 30 samples of each, however long it takes')
-    .option('--json <file>', 'write everything as JSON')
-    .option('--csv <file>', 'write one line for each mechanism as CSV')
+    .option('--mechanism <names>', 'only these, comma-separated (default: all)')
+    .option('--messages <number>', 'messages per throughput sample (default: 100000; 20000 with --quick)', readMessages)
+    .option('--size <bytes>', 'message size, such as 64 or 64KiB (default: 64)', readSize)
+    .option('--quick', 'finish in about 20 seconds')
+    .option('--thorough', 'take 30 samples of each mechanism, however long it takes')
+    .option('--json <file>', 'write the whole run as JSON')
+    .option('--csv <file>', 'write one line per mechanism as CSV')
     .option('--markdown <file>', 'write the table as Markdown')
-    .option(
-      '--batch <number>',
-      'messages shown to the receiver at once, by mechanisms that can (default: 1)',
-      readBatch,
-    )
-    .option('--cores <a,b>', 'the two cores to run on (default: chosen from the topology)', readCores)
+    .option('--batch <number>', 'messages published at once, for mechanisms that support it (default: 1)', readBatch)
+    .option('--cores <a,b>', 'the two cores to use (default: chosen from the topology)', readCores)
     .option('--no-pin', 'let the scheduler place the processes')
     .option('--realtime', 'run the processes at real-time priority')
     .option('--count <method>', 'how to count system calls: auto, tracepoint or ptrace', readCountMethod, 'auto')

@@ -1,5 +1,5 @@
 'use strict';
-// A run as files: JSON (everything), CSV (one line a mechanism), Markdown (the table).
+// A run as a file: JSON (everything), CSV (one line per mechanism), Markdown (the table).
 const { byteCount, crossingCount, significant } = require('../terminal/numbers.js');
 const { fastestFirst } = require('./table.js');
 
@@ -28,7 +28,7 @@ const COLUMNS = [
   ['crossings_method', (result) => result.crossings.method],
 ];
 
-/** A field as RFC 4180 wants it. @param {string | number | null} value */
+/** A field, quoted as in RFC 4180. @param {string | number | null} value */
 function csvField(value) {
   const text = value === null ? '' : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -50,8 +50,8 @@ function toMarkdown(run) {
     'p99, ns',
     'p99.9, ns',
     '× floor',
-    'system calls a trip',
-    'a message',
+    'system calls per round trip',
+    'system calls per message',
   ];
   const rows = fastestFirst(run).map(({ title, throughput, roundTrip, crossings }) => [
     title,
@@ -69,7 +69,7 @@ function toMarkdown(run) {
     line(heads.map((_, column) => (column === 0 ? ':---' : '---:'))),
     ...rows.map(line),
     '',
-    `${byteCount(parameters.sizeBytes)} a message, median of ${parameters.samples} samples; ${environment.cpu}, ` +
+    `${byteCount(parameters.sizeBytes)} per message, median of ${parameters.samples} samples; ${environment.cpu}, ` +
       `${environment.kernel}, virtualization: ${environment.virtualization}; crossings ${run.tool.version}, ${run.startedAt}.`,
     '',
   ].join('\n');

@@ -1,6 +1,6 @@
 'use strict';
-// One run: the environment, the crossings of each mechanism, then samples of all mechanisms taken in turn until the
-// medians are steady or the time is up. Each sample is a fresh pair of processes.
+// `crossings bench`: counts the crossings of each mechanism, then samples all mechanisms in turn until the medians are
+// steady or the time is up. Each sample runs in a fresh pair of processes.
 const { countCrossings } = require('../measure/crossings.js');
 const { eventOf, runProgram } = require('../measure/programs.js');
 const { beginRun } = require('../measure/run.js');
@@ -11,8 +11,8 @@ const PILOT_ROUND_TRIPS = 1000;
 const MOST_ROUND_TRIPS = 100_000; // in one sample
 
 /**
- * How much trouble to take. budgetMs: begin no round of samples that would end past it; tripsMs: about how long the
- * round trips of one sample take.
+ * How long to measure. No round of samples begins that would end after budgetMs; tripsMs is the approximate time of the
+ * round trips of one sample.
  * @typedef {{messages: number, budgetMs: number, minSamples: number, maxSamples: number, tripsMs: number}} Effort
  * @type {Record<'quick' | 'standard' | 'thorough', Effort>}
  */
@@ -25,15 +25,15 @@ const EFFORTS = {
 /**
  * @typedef {object} BenchOptions
  * @property {string[]} mechanisms
- * @property {number} messages of one throughput pass
+ * @property {number} messages per throughput pass
  * @property {number} sizeBytes of a message
- * @property {number} batch messages shown at once, by mechanisms that can
+ * @property {number} batch messages published at once, for mechanisms that support it
  * @property {'quick' | 'standard' | 'thorough'} effort
  * @property {number[] | null} cores two core numbers; null: chosen from the topology
  * @property {boolean} pin
  * @property {boolean} realtime
  * @property {string} countMethod 'auto', 'tracepoint' or 'ptrace'
- * @property {{name: string, title: string}[]} catalogue every mechanism there is
+ * @property {{name: string, title: string}[]} catalogue every mechanism
  */
 
 /**
@@ -42,7 +42,7 @@ const EFFORTS = {
  * @typedef {(partial: Run, mechanism: string) => void} SampleListener
  */
 
-/** The mechanisms that the compiled benchmark knows. @param {AbortSignal} [signal] */
+/** The mechanisms of the compiled benchmark. @param {AbortSignal} [signal] */
 async function listMechanisms(signal) {
   const events = await runProgram('crossings-bench', ['--list'], { signal });
   return events.map(({ name, title, source }) => ({
@@ -121,7 +121,7 @@ async function takeSample({ mechanism, tripsPerSample }, messages, placement, op
 }
 
 /**
- * Measure. The result is a run file (schema crossings/run/1).
+ * Measures. The result is a run file (schema crossings/run/1).
  * @param {BenchOptions} options
  * @param {import('../measure/run.js').RunControl & {onSample?: SampleListener}} [control]
  * @returns {Promise<Run>}
@@ -204,6 +204,6 @@ async function runBench(options, { onSample, ...control } = {}) {
  * @property {ReturnType<typeof resultOf>[]} results
  */
 
-/** @typedef {Run['results'][number]} Result one mechanism of a run file */
+/** @typedef {Run['results'][number]} Result the result of one mechanism */
 
 module.exports = { runBench, listMechanisms, EFFORTS };

@@ -11,7 +11,7 @@ function fastestFirst(run) {
   return [...run.results].sort((a, b) => Number(a.roundTrip.ns.p50) - Number(b.roundTrip.ns.p50));
 }
 
-/** Half the distance between the quartiles, in percent of the median. @param {Result} result */
+/** Half the interquartile range, as a percentage of the median. @param {Result} result */
 function spread({ throughput: { messagesPerSecond: rate } }) {
   return significant(((rate.q3 - rate.q1) / 2 / rate.median) * 100, 2);
 }
@@ -40,12 +40,12 @@ function renderTable(run, style) {
   const { sizeBytes, messages, samples } = run.parameters;
   const groups = [
     '',
-    { content: 'messages a second', colSpan: 2 },
+    { content: 'messages per second', colSpan: 2 },
     { content: 'round trip, ns', colSpan: 4 },
     { content: 'system calls', colSpan: 2 },
   ];
-  const heads = ['', 'median', '± %', 'median', 'p99', 'p99.9', '× floor', 'a trip', 'a message'];
-  const caption = `${byteCount(sizeBytes)} a message, ${messages.toLocaleString('en-US')} messages a sample, ${samples} samples of each mechanism`;
+  const heads = ['', 'median', '± %', 'median', 'p99', 'p99.9', '× floor', 'per trip', 'per message'];
+  const caption = `${byteCount(sizeBytes)} per message, ${messages.toLocaleString('en-US')} messages per sample, ${samples} samples of each mechanism`;
   return `${style.bold(caption)}\n\n${plainTable(groups, heads, fastestFirst(run).map(row), style)}`;
 }
 

@@ -1,5 +1,5 @@
 'use strict';
-// The files that commands write: checked before the work begins, and written whole or not at all.
+// Output files: checked before the work begins, and written completely or not at all.
 const { accessSync, constants, realpathSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
 const { dirname, resolve } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
@@ -8,18 +8,15 @@ const { CrossingsError } = require('../channel/errors.js');
 const reasonOf = (error) => /** @type {Error} */ (error).message.replace(/^E\w+: /, '').replace(/, \w+( '.*')?$/, '');
 
 /**
- * Refuse a file that could not be written, before anything is measured for it. Creates nothing.
+ * Rejects a path that cannot be written, before anything is measured. Creates no file.
  * @param {string} option such as '--json'
  * @param {string} path
  */
 function checkWritable(option, path) {
   const refuse = (/** @type {string} */ why) => {
-    throw new CrossingsError(
-      'ERR_USAGE',
-      `${option} cannot write ${path || 'an empty name'}: ${why}. Name a file in a folder that you may write to.`,
-    );
+    throw new CrossingsError('ERR_USAGE', `${option} must be a file that can be written; got "${path}": ${why}.`);
   };
-  if (path === '') refuse('no file is called so');
+  if (path === '') refuse('the name is empty');
   let existing;
   try {
     existing = statSync(path, { throwIfNoEntry: false });
@@ -28,16 +25,17 @@ function checkWritable(option, path) {
   }
   if (existing?.isDirectory()) refuse('it is a folder');
   const target = existing ? path : dirname(resolve(path));
-  if (!existing && !statSync(target, { throwIfNoEntry: false })?.isDirectory()) refuse(`there is no folder ${target}`);
+  if (!existing && !statSync(target, { throwIfNoEntry: false })?.isDirectory())
+    refuse(`the folder ${target} does not exist`);
   try {
     accessSync(target, constants.W_OK);
   } catch {
-    refuse('permission is denied');
+    refuse('permission denied');
   }
 }
 
 /**
- * Write a whole file or none: a reader never sees half of one. A device or a pipe is written directly.
+ * Writes a file atomically: a reader never sees half of it. A device or a pipe is written directly.
  * @param {string} path
  * @param {string} text
  */
@@ -46,13 +44,13 @@ function writeWhole(path, text) {
   try {
     const existing = statSync(path, { throwIfNoEntry: false });
     if (existing && !existing.isFile()) return writeFileSync(path, text);
-    const target = existing ? realpathSync(path) : path; // what a link points to, not the link
+    const target = existing ? realpathSync(path) : path; // the target of a link, not the link
     temporary = `${target}.${process.pid}.tmp`;
     writeFileSync(temporary, text);
     renameSync(temporary, target);
   } catch (error) {
     if (temporary) rmSync(temporary, { force: true });
-    throw new CrossingsError('ERR_WRITE', `${path} could not be written: ${reasonOf(error)}`);
+    throw new CrossingsError('ERR_WRITE', `Cannot write ${path}: ${reasonOf(error)}`);
   }
 }
 

@@ -2,7 +2,7 @@
 // The progress bar of the commands that take long.
 const { SingleBar } = require('cli-progress');
 
-/** A bar on standard error when that is a terminal; silence otherwise. */
+/** A bar on standard error if that is a terminal, and nothing otherwise. */
 function progressBar() {
   if (!process.stderr.isTTY) return { update() {}, stop() {} };
   const bar = new SingleBar({
@@ -13,7 +13,7 @@ function progressBar() {
     hideCursor: true,
     clearOnComplete: true,
     stopOnComplete: false,
-    gracefulExit: false, // signals are ours
+    gracefulExit: false, // we handle the signals
   });
   bar.start(1000, 0, { doing: '' });
   return {

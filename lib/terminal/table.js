@@ -1,9 +1,9 @@
 'use strict';
-// The one table of every command: no frame, one rule below the headings.
+// The table that every command prints: no frame, one rule below the headings.
 const { stripVTControlCharacters } = require('node:util');
 const Table = require('cli-table3');
 
-/** cli-table3 draws none of its own lines. */
+/** No lines drawn by cli-table3. */
 const LINES = {
   top: '',
   'top-mid': '',
@@ -23,7 +23,7 @@ const LINES = {
 };
 
 /**
- * A table without a frame: headings in two rows, a rule, the rows; the first column to the left, all others to the right.
+ * A table without a frame: headings, a rule, rows. The first column is left-aligned, the others right-aligned.
  * @param {any[] | null} groups headings over several columns
  * @param {string[]} heads
  * @param {string[][]} rows

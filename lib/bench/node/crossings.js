@@ -1,6 +1,6 @@
 'use strict';
 // The system calls of both Node processes per round trip and per message: a slope, as in lib/measure/crossings.js. Node
-// makes a few system calls of its own now and then, so the slope spans more messages.
+// occasionally makes system calls of its own, so this slope spans more messages.
 const { notCounted, slope } = require('../../measure/crossings.js');
 const { eventOf, runProgram } = require('../../measure/programs.js');
 

@@ -1,6 +1,6 @@
 'use strict';
-// What the project promises of the ring, as ratios within one run: of the ring in C to floors and to other mechanisms,
-// and of the Node transports to each other. A promise is one row of ROWS; every figure is measured in this run.
+// The ring's performance goals, as ratios within one run: the ring in C against floors and other mechanisms, and the
+// Node transports against each other. Each goal is one row of ROWS; every figure is measured in the same run.
 const { join } = require('node:path');
 const { eventOf, runNode, runProgram } = require('../../measure/programs.js');
 const { median, summarize } = require('../../measure/statistics.js');
@@ -16,16 +16,16 @@ const { median, summarize } = require('../../measure/statistics.js');
  * @typedef {object} Row
  * @property {string} what
  * @property {'×' | '%' | 'messages/s'} [unit] default: ×
- * @property {'most' | 'least'} bound must the value be at most, or at least, the goal?
- * @property {number} goal what must be met
- * @property {number} aim what would be better
- * @property {(measured: Measured) => number[] | undefined} values one for each sample; none: the row is left out
+ * @property {'most' | 'least'} bound is the goal an upper or a lower bound?
+ * @property {number} goal what the project promises
+ * @property {number} aim what it works towards
+ * @property {(measured: Measured) => number[] | undefined} values one per sample; a row without any is left out
  */
 
 /** @typedef {Omit<Row, 'values'> & {unit: string, value: {median: number, q1: number, q3: number}, met: boolean}} Ratio */
 
 /**
- * Sample by sample: both were taken in the same round.
+ * The ratio of each pair of samples from the same round.
  * @param {(number | null)[]} a
  * @param {(number | null)[]} b
  */
@@ -138,7 +138,7 @@ function ratioOf({ values, ...row }, measured) {
 }
 
 /**
- * Measures the ring in C, one sample a round.
+ * Measures the ring in C, one sample per round.
  * @param {{placement: string[], signal?: AbortSignal}} control
  */
 function measureReferences({ placement, signal }) {

@@ -1,6 +1,6 @@
 'use strict';
-// `crossings bench node`: the transports between two Node processes, sampled in turn, each sample in fresh processes with
-// the cache-line floor measured right before and after it; and the ratios of references.js.
+// `crossings bench node`: samples the transports between two Node processes in turn. Each sample runs in fresh
+// processes, with the cache-line floor measured right before and after it. references.js adds the ratios.
 const { execFileSync } = require('node:child_process');
 const { join } = require('node:path');
 const { CrossingsError } = require('../../channel/errors.js');
@@ -96,7 +96,7 @@ class TransportSeries extends Series {
   }
 }
 
-/** An error of a transport begins with the transport's name. @template T @param {string} name @param {Promise<T>} work */
+/** Prefixes an error with the name of its transport. @template T @param {string} name @param {Promise<T>} work */
 async function named(name, work) {
   try {
     return await work;
@@ -117,7 +117,7 @@ async function named(name, work) {
  */
 
 /**
- * Measure. The result is a run file (schema crossings/run/1) whose results have a size each, with the ratios beside them.
+ * Measures. The result is a run file (schema crossings/run/1) with one result per transport and size, and the ratios.
  * @param {NodeBenchOptions} options
  * @param {import('../../measure/run.js').RunControl} [control]
  */
@@ -198,7 +198,7 @@ async function runNodeBench(options, control = {}) {
   );
 }
 
-/** The transports that the table compares. */
+/** The transports in the table. */
 const TRANSPORTS = Object.keys(transports).filter((name) => transports[name].ratioWith === undefined);
 
 /** @typedef {Awaited<ReturnType<typeof runNodeBench>>} NodeRun */

@@ -1,5 +1,5 @@
 'use strict';
-// The tables of `crossings bench node` as the terminal shows them.
+// The tables of `crossings bench node` for the terminal.
 const { byteCount, crossingCount, significant } = require('../../terminal/numbers.js');
 const { plainTable } = require('../../terminal/table.js');
 
@@ -22,7 +22,7 @@ function renderSizes(run, style) {
           crossingCount(crossings.perRoundTrip),
           crossingCount(crossings.perMessage),
         ]);
-      const heads = [byteCount(size), 'messages/s', 'MB/s', 'median', 'p99', '× floor', 'a trip', 'a message'];
+      const heads = [byteCount(size), 'messages/s', 'MB/s', 'median', 'p99', '× floor', 'per trip', 'per message'];
       const groups = [
         '',
         { content: 'throughput', colSpan: 2 },
@@ -46,12 +46,7 @@ function renderRatios(run, style) {
     `${bound === 'most' ? '≤' : '≥'} ${show(aim, unit)}`,
     met ? style.good('met') : style.bad('missed'),
   ]);
-  return plainTable(
-    null,
-    ['the ring, as ratios within this run', 'median', 'quartiles', 'at least', 'aim', ''],
-    rows,
-    style,
-  );
+  return plainTable(null, ['ratios within this run', 'median', 'quartiles', 'at least', 'aim', ''], rows, style);
 }
 
 module.exports = { renderSizes, renderRatios };

@@ -1,7 +1,7 @@
 'use strict';
-// The ways in which two Node processes can exchange messages, each used as its users use it. A transport provides an end
-// on either side: {send(message), onMessage(listener), close()}, and for the ring its channel as well. A message is a
-// Buffer whose first four bytes are its number, or a string that begins with it.
+// The ways in which two Node processes can exchange messages, each used as its users use it. A transport provides an
+// end on either side: {send(message), onMessage(listener), close()}, and for the ring its channel as well. A message is
+// a Buffer whose first four bytes are its number, or a string that begins with it.
 const { spawn, fork } = require('node:child_process');
 const { rmSync } = require('node:fs');
 const net = require('node:net');
@@ -58,7 +58,7 @@ function spawnOther({ prefix, script, args }, stdio) {
   return spawn(command, rest, { stdio });
 }
 
-/** Messages of one size from a stream of bytes. @param {import('node:stream').Readable} stream @param {number} sizeBytes */
+/** Splits a stream of bytes into messages of one size. @param {import('node:stream').Readable} stream @param {number} sizeBytes */
 function frames(stream, sizeBytes) {
   /** @param {(message: Buffer) => void} listener */
   return (listener) => {
@@ -169,7 +169,7 @@ function ring(options, description) {
   };
 }
 
-/** A bare wake-up over a socket through the same addon: the least that waking a sleeping peer costs. @returns {Transport} */
+/** A bare wake-up over a socket through the addon: the lower bound for waking a sleeping peer. @returns {Transport} */
 function bareWake() {
   /** @param {number} fd @returns {End} */
   const end = (fd) => {
@@ -179,7 +179,7 @@ function bareWake() {
       send: () => native.ring(fd),
       onMessage: (listener) => {
         poller = new native.Poller(fd, () => {
-          if (!native.drain(fd)) process.exit(0); // the other side is done
+          if (!native.drain(fd)) process.exit(0); // the other side has finished
           listener(undefined);
         });
         poller.ref();
