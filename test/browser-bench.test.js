@@ -2,7 +2,7 @@
 'use strict';
 // The bench page in a real browser, with the real server and real measurements. No times are asserted.
 const { readFileSync } = require('node:fs');
-const { significant, crossingCount } = require('../lib/bench/numbers.js');
+const { significant, crossingCount } = require('../lib/terminal/numbers.js');
 const { describeInBrowser, expectAccessible, launchBrowser, openPage, startLab } = require('./browser.js');
 
 /** @typedef {Awaited<ReturnType<typeof openPage>>} Page */

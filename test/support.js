@@ -31,7 +31,7 @@ const eventsOf = (stdout) =>
  * @param {import('node:child_process').SpawnSyncOptions} [options]
  */
 function cli(args, options) {
-  const result = spawnSync(process.execPath, [join(root, 'lib', 'cli.js'), ...args], {
+  const result = spawnSync(process.execPath, [join(root, 'server', 'cli.js'), ...args], {
     encoding: 'utf8',
     maxBuffer: 64 << 20,
     ...options,

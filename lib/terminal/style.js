@@ -1,26 +1,26 @@
 'use strict';
-// Bold and dim for a terminal, plain text for everything else.
+// Text for the terminal: bold, dim and colors, and line breaks. Plain text for everything else.
 const { styleText } = require('node:util');
 
 /** @typedef {{bold: (text: string) => string, dim: (text: string) => string, good: (text: string) => string, bad: (text: string) => string}} Style */
 
 /**
- * The style that suits a stream: colours only on a terminal, and not where NO_COLOR asks for none.
+ * The style for a stream: colors only on a terminal, and none if NO_COLOR is set.
  * @param {NodeJS.WriteStream} stream
  * @returns {Style}
  */
 function styleFor(stream) {
-  const colours = stream.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
+  const colors = stream.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
   /** @param {Parameters<typeof styleText>[0]} format */
-  const paint = (format) => (/** @type {string} */ text) => (colours && text ? styleText(format, text) : text);
+  const paint = (format) => (/** @type {string} */ text) => (colors && text ? styleText(format, text) : text);
   return { bold: paint('bold'), dim: paint('dim'), good: paint('green'), bad: paint('yellow') };
 }
 
 /**
- * Break a text into lines of at most `width` columns, at spaces.
+ * Breaks a text at spaces into lines of at most `width` columns.
  * @param {string} text
  * @param {number} width
- * @param {string} [indent] before each line but the first
+ * @param {string} [indent] before every line except the first
  */
 function wrap(text, width, indent = '') {
   const lines = [''];

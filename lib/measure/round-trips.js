@@ -1,11 +1,11 @@
 'use strict';
-// All round trips of one mechanism, over all its samples, in an HDR histogram: Node's own, which is HdrHistogram_c.
+// All round trips of one mechanism, from all its samples, in an HDR histogram (Node's, which is HdrHistogram_c).
 const { createHistogram } = require('node:perf_hooks');
 
 const PERCENTILES = { p50: 50, p90: 90, p99: 99, 'p99.9': 99.9, 'p99.99': 99.99 };
-const FIGURES = 3; // significant decimal digits that the histogram keeps
-const BANDS_A_DECADE = 40; // each 5.9 % wide: steps of one polling turn can still be told apart
-const LONGEST_NS = 1e12; // a round trip of 17 minutes: past that it is counted as this
+const FIGURES = 3; // significant decimal digits kept by the histogram
+const BANDS_PER_DECADE = 40; // each 5.9 % wide, which still resolves single polling turns
+const LONGEST_NS = 1e12; // 17 minutes; a longer round trip is recorded as this
 
 /** A histogram of round-trip times, nanoseconds. */
 class RoundTrips {
@@ -17,13 +17,13 @@ class RoundTrips {
   #max = 0;
 
   /**
-   * Record every round trip of one sample.
-   * @param {[number, number][]} values [nanoseconds, how many took so long]
+   * Records every round trip of one sample.
+   * @param {[number, number][]} values [nanoseconds, count]
    */
   record(values) {
     for (const [ns, times] of values) {
       for (let i = 0; i < times; i++) this.#histogram.record(Math.min(Math.max(ns, 1), LONGEST_NS));
-      const band = Math.floor(Math.log10(Math.max(ns, 1)) * BANDS_A_DECADE);
+      const band = Math.floor(Math.log10(Math.max(ns, 1)) * BANDS_PER_DECADE);
       this.#bands.set(band, (this.#bands.get(band) ?? 0) + times);
       this.#sum += ns * times;
       this.#min = Math.min(this.#min, ns);
@@ -36,8 +36,7 @@ class RoundTrips {
   }
 
   /**
-   * The percentiles of the run file. A percentile is null when not one round trip lies beyond it: it would be the maximum
-   * by another name.
+   * The percentiles of the run file. A percentile with no round trip beyond it would equal the maximum, so it is null.
    * @returns {Record<string, number | null>}
    */
   summary() {
@@ -51,8 +50,8 @@ class RoundTrips {
   }
 
   /**
-   * The distribution for plots on a percentile axis that stretches towards 100 (90, 99, 99.9, ...): ten steps for each
-   * further nine, up to the last percentile that has a round trip beyond it.
+   * The distribution for a plot whose axis adds a nine at each tick (90, 99, 99.9, ...): ten steps per nine, up to the
+   * last percentile that has a round trip beyond it.
    * @returns {[number, number][]} [percentile, nanoseconds]
    */
   distribution() {
@@ -66,11 +65,11 @@ class RoundTrips {
   }
 
   /**
-   * How many took how long, in bands of equal width on a logarithmic scale; bands without any are left out.
+   * The counts in bands of equal width on a logarithmic scale, without the empty bands.
    * @returns {[number, number, number][]} [from, below, count], nanoseconds
    */
   histogram() {
-    const edge = (/** @type {number} */ band) => Number((10 ** (band / BANDS_A_DECADE)).toPrecision(6));
+    const edge = (/** @type {number} */ band) => Number((10 ** (band / BANDS_PER_DECADE)).toPrecision(6));
     return [...this.#bands].sort(([a], [b]) => a - b).map(([band, count]) => [edge(band), edge(band + 1), count]);
   }
 }

@@ -1,5 +1,6 @@
 'use strict';
-// The statistics of samples. They assume no distribution: timings are skewed, so medians and quartiles, not means.
+// The statistics of samples. They assume no distribution. Timings are skewed, so we use medians and quartiles, not
+// means.
 
 /**
  * A quantile by linear interpolation between order statistics: definition 7 of Hyndman and Fan, "Sample quantiles in
@@ -28,18 +29,18 @@ function summarize(samples) {
 }
 
 /**
- * A confidence interval for the median of which only order is assumed: between the k-th smallest and the k-th largest
- * sample, where k is the largest number with P(Binomial(n, 1/2) < k) <= (1 - confidence) / 2. Below 6 samples not even
- * the extremes reach 95 %. (David and Nagaraja, Order Statistics, 3rd edition, section 7.1.)
+ * A distribution-free confidence interval for the median: from the k-th smallest to the k-th largest sample, where k is
+ * the largest number with P(Binomial(n, 1/2) < k) <= (1 - confidence) / 2. With fewer than 6 samples, not even the
+ * extremes reach 95 %. (David and Nagaraja, Order Statistics, 3rd edition, section 7.1.)
  * @param {readonly number[]} samples
  * @param {number} [confidence]
- * @returns {[number, number] | null} null: too few samples for any interval
+ * @returns {[number, number] | null} null: too few samples
  */
 function medianInterval(samples, confidence = 0.95) {
   const n = samples.length;
   const tail = (1 - confidence) / 2;
   let k = 0;
-  // Of exactly k successes, as a logarithm: 2 ** -n would be 0 from 1,075 samples on.
+  // Of exactly k successes, as a logarithm: 2 ** -n underflows to 0 from 1,075 samples on.
   let logProbability = -n * Math.LN2;
   for (let below = Math.exp(logProbability); below <= tail; below += Math.exp(logProbability)) {
     k++;
@@ -51,8 +52,7 @@ function medianInterval(samples, confidence = 0.95) {
 }
 
 /**
- * Is the median known closely enough? True when its 95 % interval reaches no further than `tolerance` of it to either
- * side.
+ * Is the median known closely enough? True if both ends of its 95 % confidence interval are within `tolerance` of it.
  * @param {readonly number[]} samples
  * @param {number} tolerance such as 0.02
  */
@@ -63,8 +63,8 @@ function isSteady(samples, tolerance) {
 }
 
 /**
- * How two sets of samples compare: 'lower' when the whole 95 % interval of a's median lies below b's, 'higher' when
- * above, 'undetected' when they overlap or there are too few samples to tell.
+ * Compares two sets of samples by the 95 % confidence intervals of their medians: 'lower' if a's interval is entirely
+ * below b's, 'higher' if above, 'undetected' if they overlap or there are too few samples.
  * @param {readonly number[]} a
  * @param {readonly number[]} b
  * @returns {'lower' | 'higher' | 'undetected'}
@@ -79,7 +79,7 @@ function compareMedians(a, b) {
 }
 
 /**
- * The median of each sample's round trips, nanoseconds; a run file of other hands may hold only the one of all.
+ * The median round trip of each sample, nanoseconds. A run file from another program may have only the overall median.
  * @param {{roundTrip: {sampleP50Ns?: number[], ns: Record<string, number | null>}}} result
  */
 const tripsOf = ({ roundTrip }) => roundTrip.sampleP50Ns ?? [Number(roundTrip.ns.p50)];

@@ -1,11 +1,11 @@
 /// <reference lib="dom" />
 'use strict';
 // `npm run bench:lab`: how fast the lab's page is here, as the browser itself tells. No test: a slow machine is no fault.
-const { median, quantile } = require('../lib/bench/statistics.js');
-const { significant } = require('../lib/bench/numbers.js');
-const { plainTable } = require('../lib/bench/table.js');
-const { styleFor } = require('../lib/style.js');
-const { browserAvailable, launchBrowser, openPage, startLab } = require('./browser.js');
+const { median, quantile } = require('../../lib/measure/statistics.js');
+const { significant } = require('../../lib/terminal/numbers.js');
+const { plainTable } = require('../../lib/terminal/table.js');
+const { styleFor } = require('../../lib/terminal/style.js');
+const { browserAvailable, launchBrowser, openPage, startLab } = require('../browser.js');
 
 const LOADS = 7;
 const EVENTS = 2000;
@@ -13,7 +13,7 @@ const FRAME_MS = 1000 / 60;
 const FRAMES = 'disabled-by-default-devtools.timeline.frame';
 
 /** @typedef {import('playwright-core').Browser} Browser */
-/** @typedef {import('./browser.js').Lab} Lab */
+/** @typedef {import('../browser.js').Lab} Lab */
 
 /** Milliseconds from the start of loading to the first contents on the screen, and to the recording. @param {Browser} browser @param {Lab} lab */
 async function measurePaint(browser, lab) {

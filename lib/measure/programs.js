@@ -1,17 +1,17 @@
 'use strict';
-// Running the compiled programs of c-bench/ and reading the lines of JSON they print. Nothing else starts a process.
+// Runs the compiled programs of c-bench/ and reads the lines of JSON that they print. Nothing else in lib/ starts them.
 const { spawn } = require('node:child_process');
 const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 const { createInterface } = require('node:readline');
 const { CrossingsError } = require('../channel/errors.js');
 
-/** @typedef {{type: string, [key: string]: any}} ProgramEvent one line that a program printed */
+/** @typedef {{type: string, [key: string]: any}} ProgramEvent one line printed by a program */
 
 const directory = join(__dirname, '..', '..', 'build', 'Release');
 
 /**
- * Where a compiled program is.
+ * The path of a compiled program.
  * @param {string} name such as 'crossings-bench'
  */
 function programPath(name) {
@@ -19,17 +19,18 @@ function programPath(name) {
   if (!existsSync(path)) {
     throw new CrossingsError(
       'ERR_NOT_BUILT',
-      `The program ${name} has not been built; run \`npm install\` in the folder of crossings to build it.`,
+      `${name} has not been built: run \`npm install\` in the crossings folder.`,
     );
   }
   return path;
 }
 
 /**
- * Run a program to its end and give back every event that it printed.
+ * Runs a program to its end and returns every event that it printed.
  *
- * It runs in a process group of its own, so that Ctrl-C reaches only us; it dies with us however we die; when the
- * signal aborts, its whole group is killed. The promise settles only when the program and its children are gone.
+ * The program runs in its own process group, so Ctrl-C reaches only this process. It ends when this process ends, even
+ * when it is killed. When the signal aborts, the whole group is killed. The promise settles only after the program and
+ * its children have ended.
  * @param {string} name
  * @param {(string | number)[]} args
  * @param {{signal?: AbortSignal, onEvent?: (event: ProgramEvent) => void}} [control]
@@ -42,7 +43,7 @@ async function runProgram(name, args, control) {
 const NODE_LIMIT_MS = 60_000;
 
 /**
- * Run a command that starts Node, and read what it prints. One that does not end within a minute is killed.
+ * Runs a command that starts Node, and returns the events that it printed. After NODE_LIMIT_MS it is killed.
  * @param {string[]} command
  * @param {{signal?: AbortSignal}} control
  */
@@ -51,13 +52,14 @@ async function runNode(command, { signal }) {
   try {
     return await run('node', command, { signal: signal ? AbortSignal.any([signal, late]) : late });
   } catch (error) {
-    if (late.aborted && !signal?.aborted) throw new CrossingsError('ERR_STALLED', 'it did not end within a minute');
+    if (late.aborted && !signal?.aborted)
+      throw new CrossingsError('ERR_STALLED', `timed out after ${NODE_LIMIT_MS / 1000} s`);
     throw error;
   }
 }
 
 /**
- * @param {string} name for sentences
+ * @param {string} name for error messages
  * @param {string[]} command
  * @param {{signal?: AbortSignal, onEvent?: (event: ProgramEvent) => void}} [control]
  * @returns {Promise<ProgramEvent[]>}
@@ -69,26 +71,24 @@ async function run(name, [command, ...args], { signal, onEvent } = {}) {
     try {
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // It has already ended.
+      // The group has already ended.
     }
   };
   signal?.addEventListener('abort', kill, { once: true });
 
-  // First of all: a process that could not be started says so soon, and has no streams.
+  // Listen first: a process that fails to start emits its error early, and has no streams.
   /** @type {Promise<[number | null, NodeJS.Signals | null]>} */
   const ended = new Promise((resolve, reject) => {
-    child.on('error', ({ message }) =>
-      reject(new CrossingsError('ERR_PROGRAM', `${name} could not be run: ${message}`)),
-    );
+    child.on('error', ({ message }) => reject(new CrossingsError('ERR_PROGRAM', `Cannot run ${name}: ${message}`)));
     child.on('close', (code, killer) => resolve([code, killer]));
   });
   /** @type {ProgramEvent[]} */
   const events = [];
-  let complaint = '';
+  let errorText = '';
   /** @type {string | null} */
   let broken = null;
   child.stderr?.setEncoding('utf8').on('data', (text) => {
-    complaint += text;
+    errorText += text;
   });
   /** @param {string} line */
   const readLine = (line) => {
@@ -112,7 +112,7 @@ async function run(name, [command, ...args], { signal, onEvent } = {}) {
         `${name} printed a line that is not JSON: ${String(broken).slice(0, 80)}`,
       );
     }
-    if (status !== 0) throw failureOf(name, events, complaint, status ?? killedBy);
+    if (status !== 0) throw failureOf(name, events, errorText, status ?? killedBy);
     return events;
   } finally {
     signal?.removeEventListener('abort', kill);
@@ -122,25 +122,25 @@ async function run(name, [command, ...args], { signal, onEvent } = {}) {
 /**
  * @param {string} name
  * @param {ProgramEvent[]} events
- * @param {string} complaint what it wrote on standard error
+ * @param {string} errorText what it wrote to standard error
  * @param {number | string | null} end its exit status, or the signal that killed it
  */
-function failureOf(name, events, complaint, end) {
+function failureOf(name, events, errorText, end) {
   const error = events.find((event) => event.type === 'error');
   if (error) return new CrossingsError(error.code, error.message);
   if (typeof end === 'string') return new CrossingsError('ERR_CHILD_DIED', `${name} was killed by ${end}`);
-  if (end === 2) return new CrossingsError('ERR_USAGE', complaint.trim());
-  return new CrossingsError('ERR_PROGRAM', complaint.trim() || `${name} failed without saying why`);
+  if (end === 2) return new CrossingsError('ERR_USAGE', errorText.trim());
+  return new CrossingsError('ERR_PROGRAM', errorText.trim() || `${name} failed without an error message`);
 }
 
 /**
- * The one event of a type among those a program printed.
+ * The event of the given type among those that a program printed.
  * @param {ProgramEvent[]} events
  * @param {string} type
  */
 function eventOf(events, type) {
   const event = events.find((candidate) => candidate.type === type);
-  if (!event) throw new CrossingsError('ERR_PROGRAM', `a program ended without printing its "${type}" line`);
+  if (!event) throw new CrossingsError('ERR_PROGRAM', `Expected a "${type}" line from the program; got none`);
   return event;
 }
 

@@ -3,13 +3,13 @@
 // `npm run pictures`: takes the README's pictures of the lab, in the browser that the tests use. The benchmark's picture
 // is of a run made for it, so nothing else should be running.
 const { join } = require('node:path');
-const { browserAvailable, launchBrowser, openPage, startLab } = require('./browser.js');
-const { root } = require('./support.js');
+const { browserAvailable, launchBrowser, openPage, startLab } = require('../browser.js');
+const { root } = require('../support.js');
 
 const FOLDER = join(root, 'docs', 'pictures');
 
 /** @typedef {import('playwright-core').Browser} Browser */
-/** @typedef {import('./browser.js').Lab} Lab */
+/** @typedef {import('../browser.js').Lab} Lab */
 
 /** @param {import('playwright-core').Page} page @param {string} name */
 async function take(page, name) {

@@ -1,5 +1,5 @@
 'use strict';
-// Numbers for people: three significant digits, thousands set apart, no exponent.
+// Numbers as people read them: three significant digits, thousands separators, no exponent.
 
 /**
  * 14391.1 -> "14,400"; 0.4749 -> "0.475"; null -> "–".

@@ -1,57 +1,53 @@
 'use strict';
-// `crossings lab`: the web lab. It starts the server, says where it is, opens a browser, and ends when it is told to.
+// `crossings lab`: starts the lab's server, prints its address, opens a browser, and ends on a signal.
 const { once } = require('node:events');
 const { existsSync, statSync } = require('node:fs');
 const { resolve } = require('node:path');
 const { Command } = require('commander');
-const { refuse } = require('./bench/arguments.js');
-const { CrossingsError } = require('./channel/errors.js');
+const { CrossingsError } = require('../lib/channel/errors.js');
+const { readWholeNumber, refuse } = require('../lib/terminal/arguments.js');
 
 const DEFAULT_PORT = 7411;
 
 /** @param {string} text */
-function readPort(text) {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65535) return port;
-  return refuse(`--port takes a whole number from 0 to 65535, where 0 means any that is free, not "${text}".`);
-}
+const readPort = (text) => readWholeNumber('--port', text, [0, 65535], ' (0: any free port)');
 
 /** @param {string} path of a folder, which need not exist yet */
 function readFolder(path) {
   const folder = resolve(path);
   if (!existsSync(folder) || statSync(folder).isDirectory()) return folder;
-  return refuse(`--data takes a folder to keep runs in, and "${path}" is none.`);
+  return refuse(`--data must be a folder; got "${path}".`);
 }
 
 /** @param {string} sentence */
-const tell = (sentence) => process.stderr.write(`${sentence}\n`);
+const report = (sentence) => process.stderr.write(`${sentence}\n`);
 
 /**
- * On the port that was asked for, or else on the usual one, or else on any.
+ * Starts the server on the given port; without one, on the usual port or any free one.
  * @param {{port?: number, data?: string}} options
  */
 async function start({ port, data: dataFolder }) {
-  // Only here: no other command needs a web server.
-  const { startServer } = require('../server/server.js');
+  // Loaded only here: no other command needs a web server.
+  const { startServer } = require('./server.js');
   try {
     return await startServer({ port: port ?? DEFAULT_PORT, dataFolder });
   } catch (error) {
     const taken = error instanceof CrossingsError && error.code === 'ERR_PORT_IN_USE';
     if (!taken || port !== undefined) throw error;
     const lab = await startServer({ port: 0, dataFolder });
-    tell(`Port ${DEFAULT_PORT} is in use, perhaps by another lab, so this one took port ${lab.port}.`);
+    report(`Port ${DEFAULT_PORT} is in use, perhaps by another lab; using port ${lab.port} instead.`);
     return lab;
   }
 }
 
-/** Show the address in the reader's browser; where that cannot be done, say so. @param {string} address */
+/** Shows the address in the user's browser, or reports that it cannot. @param {string} address */
 async function openBrowser(address) {
-  const sorry = () => tell('No browser could be opened here: open the address above in one yourself.');
+  const sorry = () => report('Cannot open a browser here: open the address above yourself.');
   try {
     const { default: open } = await import('open');
     const opener = await open(address);
     opener.once('exit', (status) => {
-      if (status) sorry(); // found, but there is no browser that it could start
+      if (status) sorry(); // the opener started and found no browser
     });
   } catch {
     sorry();
@@ -71,10 +67,10 @@ async function lab(options, signal) {
 /** @param {AbortSignal} signal */
 function labCommand(signal) {
   return new Command('lab')
-    .description('open the web lab: recordings of what two processes say, and the benchmark live')
-    .option('--port <number>', `port of 127.0.0.1 (default: ${DEFAULT_PORT}, or any that is free)`, readPort)
-    .option('--no-open', 'open no browser')
-    .option('--data <folder>', 'keep finished runs there (default: ~/.local/state/crossings/runs)', readFolder)
+    .description('open the web lab: recorded system calls, played step by step, and the live benchmark')
+    .option('--port <number>', `port on 127.0.0.1 (default: ${DEFAULT_PORT}, or any free port)`, readPort)
+    .option('--no-open', 'do not open a browser')
+    .option('--data <folder>', 'folder for finished runs (default: ~/.local/state/crossings/runs)', readFolder)
     .allowExcessArguments(false)
     .action((options) => lab(options, signal));
 }

@@ -1,6 +1,6 @@
 'use strict';
-// What machine this is, and what on it would spoil a measurement. Every fact is read, none is assumed; one that cannot
-// be read is left out.
+// The machine, and what on it would disturb a measurement. Every fact is read from the system; a fact that cannot be
+// read is left out.
 const { existsSync, readFileSync } = require('node:fs');
 const os = require('node:os');
 const { setTimeout: sleep } = require('node:timers/promises');
@@ -10,7 +10,7 @@ const BUSY_WATCH_MS = 300;
 const BUSY_LIMIT = 0.1; // of all cores' time
 const STOLEN_LIMIT = 0.01; // of all cores' time
 
-/** How hypervisors sign themselves in CPUID 4000_0000h. @type {Record<string, string>} */
+/** Hypervisor signatures in CPUID 4000_0000h. @type {Record<string, string>} */
 const HYPERVISORS = {
   KVMKVMKVM: 'KVM',
   'Microsoft Hv': 'Hyper-V',
@@ -41,7 +41,7 @@ function virtualization(signature) {
 }
 
 /**
- * Time of all cores since the start, in ticks of the kernel's accounting.
+ * Time of all cores since boot, in the kernel's accounting ticks.
  * @returns {{all: number, busy: number, stolen: number} | null}
  */
 function processorTime() {
@@ -53,7 +53,8 @@ function processorTime() {
 }
 
 /**
- * Starts watching the time that the hypervisor gives to others. Call the result at the end: it is the share stolen.
+ * Starts watching stolen time: processor time that the hypervisor gives to other guests. The returned function gives
+ * its share.
  * @returns {() => number}
  */
 function watchStolenTime() {
@@ -73,17 +74,17 @@ async function busyShare() {
   return (after.busy - before.busy) / (after.all - before.all);
 }
 
-/** What traces this process or the kernel right now, as words, or null. */
+/** The active tracer of this process or of the kernel, as words, or null. */
 function activeTracer() {
   const tracer = /^TracerPid:\s*(\d+)/m.exec(read('/proc/self/status') ?? '')?.[1];
-  if (tracer && tracer !== '0') return `process ${tracer} traces this one`;
+  if (tracer && tracer !== '0') return `process ${tracer} is tracing this one`;
   const kernelTracer = read('/sys/kernel/tracing/current_tracer');
   if (kernelTracer && kernelTracer !== 'nop') return `the kernel's ${kernelTracer} tracer is on`;
-  if (read('/sys/kernel/tracing/events/enable') === '1') return "all of the kernel's trace events are on";
+  if (read('/sys/kernel/tracing/events/enable') === '1') return 'all kernel trace events are on';
   return null;
 }
 
-/** How many cores' worth of time the control group allows, or null when it sets no limit. */
+/** The control group's limit of processor time, in cores, or null if there is none. */
 function coreQuota() {
   const [quota, period] = (read('/sys/fs/cgroup/cpu.max') ?? 'max').split(' ');
   return quota === 'max' ? null : Number(quota) / Number(period);
@@ -93,7 +94,7 @@ function coreQuota() {
 const percent = (share) => `${Math.round(share * 100)} %`;
 
 /**
- * One sentence for each thing that would spoil the measurement.
+ * One sentence for each thing that would disturb a measurement.
  * @param {{machine: any, pin: boolean, virtualization: string}} facts
  */
 async function findWarnings({ machine, pin, virtualization: kind }) {
@@ -105,51 +106,49 @@ async function findWarnings({ machine, pin, virtualization: kind }) {
     );
   }
   if (machine.cpus.length === 1) {
-    warnings.push(
-      'There is one core: the two processes take turns on it, so nothing here shows what two cores would do.',
-    );
+    warnings.push('Only one core is available: both processes share it, so these results do not predict two cores.');
   } else if (pin && used[0] === used[1]) {
-    warnings.push(
-      `Both processes are pinned to core ${used[0]}: they take turns on it and never run at the same time.`,
-    );
+    warnings.push(`Both processes are pinned to core ${used[0]}: they share it and never run at the same time.`);
   } else if (pin && machine.placement.includes('threads')) {
-    warnings.push('The two processes share one physical core, as its two hardware threads.');
+    warnings.push('The processes run on two hardware threads of one physical core.');
   }
-  if (!pin) warnings.push('The processes are not pinned: the scheduler may move them in the middle of a measurement.');
+  if (!pin) warnings.push('The processes are not pinned: the scheduler may move them during a measurement.');
   const slow = new Set(
     used.map((/** @type {number} */ core) => read(`/sys/devices/system/cpu/cpu${core}/cpufreq/scaling_governor`)),
   );
   for (const governor of slow) {
     if (governor && governor !== 'performance') {
-      warnings.push(`The cores' frequency governor is "${governor}": their speed may change while they are measured.`);
+      warnings.push(
+        `The frequency governor of the cores is "${governor}": their speed may change during a measurement.`,
+      );
     }
   }
   const quota = coreQuota();
   if (quota !== null && quota < 2) {
-    warnings.push(
-      `A control group limits this process to ${quota} cores' worth of time: it will be stopped now and then.`,
-    );
+    warnings.push(`A control group limits this process to the time of ${quota} cores: it will be throttled at times.`);
   }
   const tracer = activeTracer();
-  if (tracer) warnings.push(`Tracing is active (${tracer}), which makes every system call slower.`);
+  if (tracer) warnings.push(`Tracing is active (${tracer}): every system call is slower.`);
   if (machine.clock.source === 'clock_monotonic') {
-    warnings.push("The processor's own counter cannot be trusted here, so the slower CLOCK_MONOTONIC is used.");
+    warnings.push("The processor's cycle counter is not reliable here, so the slower CLOCK_MONOTONIC is used.");
   }
   const busy = await busyShare();
   if (busy > BUSY_LIMIT) {
-    warnings.push(`Other work keeps ${percent(busy)} of the cores busy: stop it and measure again.`);
+    warnings.push(`Other processes use ${percent(busy)} of the processor time: stop them and measure again.`);
   }
   return warnings;
 }
 
 /**
- * Cores, clock, compiler and the cores that a measurement would use, as crossings-bench sees them.
+ * The cores, the clock, the compiler, and the cores that a measurement would use, as crossings-bench reports them.
  * @param {{cores: number[] | null, signal?: AbortSignal}} options
  */
 async function describeMachine({ cores, signal }) {
   const chosen = cores ? ['--cores', cores.join(',')] : [];
   return eventOf(await runProgram('crossings-bench', ['--describe', ...chosen], { signal }), 'machine');
 }
+
+/** @typedef {Awaited<ReturnType<typeof describeEnvironment>>} Environment */
 
 /**
  * The `environment` of a run file.
@@ -173,10 +172,10 @@ async function describeEnvironment({ cores, pin, signal }) {
   };
 }
 
-/** @param {number} share of all cores' time that the hypervisor took during the run */
+/** @param {number} share of stolen time during the run */
 function stolenWarning(share) {
   if (share <= STOLEN_LIMIT) return null;
-  return `During the run the hypervisor gave ${percent(share)} of the cores' time to others: the slowest percentiles show it.`;
+  return `The hypervisor took ${percent(share)} of the cores' time during the run: the highest percentiles are affected.`;
 }
 
 module.exports = { describeEnvironment, describeMachine, watchStolenTime, stolenWarning };

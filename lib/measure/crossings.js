@@ -1,19 +1,19 @@
 'use strict';
-// How many system calls a round trip and a message cost, as the kernel counts them. A run makes some in its set-up, too,
-// so each figure is the slope between two runs that differ in nothing but the number of messages.
+// The number of system calls per round trip and per message, as the kernel counts them. A run also makes some during
+// set-up, so each figure is the slope between two runs that differ only in their number of messages.
 const { eventOf, programPath, runProgram } = require('./programs.js');
 
-// The supervisor's own few calls differ by two or three from run to run (does it see both sides end at once, or one
-// after the other?), so a slope over this many is exact to about 0.002; it is given to two decimals.
+// The supervisor's own calls vary by two or three between runs, because both sides may end together or one after the
+// other. A slope over this many messages is exact to about 0.002; it is rounded to two decimals.
 const ROUND_TRIPS = [100, 1600];
 const MESSAGES = [500, 2000];
 
 /**
  * @typedef {object} Crossings
- * @property {number | null} perRoundTrip system calls of both processes together; null: they cannot be counted here
- * @property {number | null} perMessage the same for one message one way, in a stream of messages
+ * @property {number | null} perRoundTrip system calls of both processes together; null: not countable here
+ * @property {number | null} perMessage the same per message of a one-way stream
  * @property {'tracepoint' | 'ptrace' | null} method
- * @property {string | null} notice why a better method was not used, or why there was none
+ * @property {string | null} notice why a better method, or any, was not used
  * @property {Record<string, number>} byName per round trip, by the name of the system call
  * @property {Record<string, number>} byNamePerMessage per message
  */
@@ -22,7 +22,7 @@ const MESSAGES = [500, 2000];
 const toHundredths = (value) => Math.round(value * 100) / 100 + 0; // + 0: never -0
 
 /**
- * The increase of each count for each further message.
+ * The increase of each count per additional message.
  * @param {any} fewer
  * @param {any} more
  * @param {number} difference
@@ -38,9 +38,15 @@ function slope(fewer, more, difference) {
   return { total: toHundredths((more.total - fewer.total) / difference), byName };
 }
 
+/** What to report where counting failed. @param {unknown} error @returns {Crossings} */
+function notCounted(error) {
+  const notice = /** @type {Error} */ (error).message;
+  return { perRoundTrip: null, perMessage: null, method: null, notice, byName: {}, byNamePerMessage: {} };
+}
+
 /**
  * @param {string} mechanism
- * @param {(string | number)[]} placement the options that say where the processes run
+ * @param {(string | number)[]} placement the options that place the processes
  * @param {{sizeBytes: number, countMethod: string, program?: string, signal?: AbortSignal}} options
  * @returns {Promise<Crossings>}
  */
@@ -70,9 +76,8 @@ async function countCrossings(mechanism, placement, { sizeBytes, countMethod, pr
     };
   } catch (error) {
     signal?.throwIfAborted();
-    const reason = /** @type {Error} */ (error).message;
-    return { perRoundTrip: null, perMessage: null, method: null, notice: reason, byName: {}, byNamePerMessage: {} };
+    return notCounted(error);
   }
 }
 
-module.exports = { countCrossings, slope };
+module.exports = { countCrossings, notCounted, slope };

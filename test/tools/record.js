@@ -1,10 +1,10 @@
 'use strict';
-// Records every mechanism into a folder, one file each: node record-all.js FOLDER. This is how the recordings that ship
+// Records every mechanism into a folder, one file each: node test/tools/record.js FOLDER. This is how the recordings that ship
 // with the lab are made again.
 const { join } = require('node:path');
-const { writeWhole } = require('../bench/export.js');
-const { traceText } = require('./file.js');
-const { listDemos, recordTrace } = require('./record.js');
+const { writeWhole } = require('../../lib/terminal/files.js');
+const { traceText } = require('../../lib/trace/file.js');
+const { listDemos, recordTrace } = require('../../lib/trace/record.js');
 
 /** @param {string} folder */
 async function recordAll(folder) {

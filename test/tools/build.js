@@ -4,7 +4,7 @@
 const { spawnSync } = require('node:child_process');
 const { join } = require('node:path');
 
-const root = join(__dirname, '..');
+const root = join(__dirname, '..', '..');
 
 /** @param {string} sentence */
 function giveUp(sentence) {
