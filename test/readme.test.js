@@ -47,48 +47,6 @@ test('the README names only npm scripts and options that there are', () => {
   for (const [, option] of readme.matchAll(/npm run bench -- (--[\w-]+)/g)) expect(help).toContain(option);
 });
 
-test('the package carries its binaries, and installs without a script', () => {
-  const listing = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  const packed = JSON.parse(listing);
-  const entries = (Array.isArray(packed) ? packed[0] : Object.values(packed)[0]).files.map(
-    (/** @type {any} */ { path }) => path,
-  );
-  for (const path of [
-    'build/Release/crossings.node',
-    'build/Release/crossings-bench',
-    'lib/index.js',
-    'lib/index.d.ts',
-    'native/crossings.h',
-    'build/Release/crossings-demo',
-    'c-bench/demos/pipe.c',
-    'public/index.html',
-    'public/bench.html',
-    'server/recordings/ring.json',
-    'server/server.js',
-  ]) {
-    expect(entries).toContain(path);
-  }
-  const { scripts, gypfile } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  expect([scripts.install, scripts.preinstall, scripts.postinstall, gypfile]).toEqual([
-    undefined,
-    undefined,
-    undefined,
-    false,
-  ]);
-});
-
-test('requiring the package loads nothing but its own files', () => {
-  const script = `require(${JSON.stringify(root)}); console.log(JSON.stringify(Object.keys(require.cache)))`;
-  const loaded = JSON.parse(execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' }));
-  expect(loaded.length).toBeGreaterThan(5);
-  expect(
-    loaded.filter((/** @type {string} */ path) => /node_modules|[/]server[/]/.test(path.slice(root.length))),
-  ).toEqual([]);
-});
-
 test('every picture that the README shows is there', () => {
   const pictures = [...readme.matchAll(/(?:\]\(|src=")(docs\/pictures\/[^)"]+)/g)].map(([, path]) => path);
   expect(pictures.length).toBe(4);
