@@ -1,5 +1,5 @@
 'use strict';
-// The README's example, as pasted: two files, in either start order; and what the package carries.
+// The README: its example works as pasted, and every command and picture it names exists.
 const { execFileSync, spawn } = require('node:child_process');
 const { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -19,35 +19,35 @@ for (const { name, text } of files) writeFileSync(join(folder, name), text.repla
 /** @param {string} name */
 const start = (name) => spawn(process.execPath, [join(folder, name)], { stdio: ['ignore', 'pipe', 'inherit'] });
 
-test('there are two files to paste', () => {
+test('the example is two files', () => {
   expect(files.map(({ name }) => name)).toEqual(['a.js', 'b.js']);
 });
 
 test.each([
   ['a.js', 'b.js'],
   ['b.js', 'a.js'],
-])('the example works, %s first', async (first, second) => {
+])('the example works when %s is started before %s', async (first, second) => {
   const children = [start(first)];
   await new Promise((resolve) => setTimeout(resolve, 200));
   children.push(start(second));
   const [a, b] = first === 'a.js' ? children : [...children].reverse();
-  const said = await new Promise((resolve) => a.stdout.once('data', (text) => resolve(String(text))));
-  expect(said).toBe('hello\n');
+  const printed = await new Promise((resolve) => a.stdout.once('data', (text) => resolve(String(text))));
+  expect(printed).toBe('hello\n');
   expect(await new Promise((resolve) => (b.exitCode === null ? b.once('close', resolve) : resolve(b.exitCode)))).toBe(
     0,
   );
-  a.kill(); // it listens on
+  a.kill(); // its server never ends
   await new Promise((resolve) => a.once('close', resolve));
 });
 
-test('the README names only npm scripts and options that there are', () => {
+test('every npm script and option that the README names exists', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   for (const [, name] of readme.matchAll(/npm run ([\w:-]+)/g)) expect(Object.keys(scripts)).toContain(name);
   const help = execFileSync(process.execPath, [join(root, 'lib', 'cli.js'), 'bench', '--help'], { encoding: 'utf8' });
   for (const [, option] of readme.matchAll(/npm run bench -- (--[\w-]+)/g)) expect(help).toContain(option);
 });
 
-test('every picture that the README shows is there', () => {
+test('every picture that the README shows exists', () => {
   const pictures = [...readme.matchAll(/(?:\]\(|src=")(docs\/pictures\/[^)"]+)/g)].map(([, path]) => path);
   expect(pictures.length).toBe(4);
   for (const path of pictures) expect(readFileSync(join(root, path)).subarray(1, 4).toString()).toBe('PNG');
