@@ -416,13 +416,13 @@ describe('a peer in C', () => {
     idle.child.kill('SIGKILL');
     const { status, output } = await consumer.ended;
     expect(status).toBe(1);
-    expect(output).toContain('the peer ended without closing its end');
+    expect(output).toContain('the peer died without closing the channel');
   });
 
   test('gives up in words when nobody listens', async () => {
     const { status, output } = await watch(spawn(built('crossings-producer'), ['/no/such/place.sock', '1'])).ended;
     expect(status).toBe(1);
-    expect(output).toContain('the time was up');
+    expect(output).toContain('timed out');
   });
 });
 

@@ -16,7 +16,7 @@ const { HEADER_BYTES, READ_POSITION_WORD, WAITING_FOR_DATA_WORD, WAITING_FOR_ROO
 const LOOP_COPY_BYTES = 256;
 const LARGE_BUFFER_BYTES = 2 ** 31; // in these, offsets are no 32-bit integers any more
 // A reader that finds the ring empty after so many frames in a row has run into its writer and stands back for a few
-// microseconds (ring_stand_back in native/ring.h).
+// microseconds (ring_back_off in native/ring.h).
 const STREAM = 2;
 const STAND_BACK_LOOKS = 2000;
 
