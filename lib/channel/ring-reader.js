@@ -16,7 +16,7 @@ const { HEADER_BYTES, KIND, READ_POSITION_WORD, WAITING_FOR_ROOM_WORD, maxMessag
 const LOOP_COPY_BYTES = 256;
 const LARGE_BUFFER_BYTES = 2 ** 31; // offsets into larger buffers are no longer 32-bit integers
 // A reader that finds the ring empty after more than this many frames in a row has caught up with its writer, and backs
-// off for a few microseconds (ring_stand_back in native/ring.h).
+// off for a few microseconds (ring_back_off in native/ring.h).
 const STREAM_FRAMES = 2;
 const BACK_OFF_LOOKS = 2000;
 

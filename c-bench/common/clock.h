@@ -1,6 +1,6 @@
 /*
- * The clock of the measurement: the processor's own counter where that can be trusted (TSC on x86-64, CNTVCT on arm64),
- * calibrated against CLOCK_MONOTONIC; CLOCK_MONOTONIC itself elsewhere. Reading it is never a system call.
+ * The clock. On processors with a steady counter (TSC on x86-64, CNTVCT on arm64) it is that counter, calibrated
+ * against CLOCK_MONOTONIC; elsewhere it is CLOCK_MONOTONIC. Reading it never makes a system call.
  */
 #ifndef CROSSINGS_CLOCK_H
 #define CROSSINGS_CLOCK_H
@@ -15,11 +15,11 @@
 struct clock_facts {
     const char *source;   /* "tsc", "cntvct" or "clock_monotonic" */
     double ns_per_tick;   /* nanoseconds */
-    double overhead_ns;   /* what one reading costs, nanoseconds */
-    double resolution_ns; /* the smallest step seen between two readings, nanoseconds */
+    double overhead_ns;   /* the cost of one reading, in nanoseconds */
+    double resolution_ns; /* the smallest difference seen between two readings, in nanoseconds */
 };
 
-/* Filled by clock_calibrate(), which takes about 20 ms. */
+/* Set by clock_calibrate(), which takes about 20 ms. */
 extern struct clock_facts clock_facts;
 void clock_calibrate(void);
 
@@ -31,8 +31,8 @@ static inline uint64_t monotonic_ns(void) {
 
 extern _Bool clock_uses_counter;
 
-/* Now, in ticks of clock_facts.ns_per_tick. The fences on both sides keep the work that is timed from sliding past the
- * reading (Intel SDM, RDTSC; Arm ARM, CNTVCT_EL0 and ISB). */
+/* The current time in ticks of clock_facts.ns_per_tick. The fences keep the timed work from moving across the reading
+ * (Intel SDM, RDTSC; Arm ARM, CNTVCT_EL0 and ISB). */
 static inline uint64_t clock_ticks(void) {
 #if defined(__x86_64__)
     if (__builtin_expect(clock_uses_counter, 1)) {

@@ -1,4 +1,4 @@
-/* Choosing and calibrating the clock; clock.h has the readings. */
+/* Chooses and calibrates the clock. clock.h reads it. */
 #include "clock.h"
 
 #include <stdbool.h>
@@ -6,18 +6,18 @@
 #include <cpuid.h>
 #endif
 
-#define CALIBRATION_NS 20000000 /* 20 ms: an error of 50 ns at each end makes 5 parts in a million */
+#define CALIBRATION_NS 20000000 /* 20 ms: an error of 50 ns at each end is 5 parts per million */
 
 struct clock_facts clock_facts;
 bool clock_uses_counter;
 
-/* Does the counter run at one rate whatever the core's frequency and sleep state? CPUID 8000_0007h, EDX bit 8. */
+/* True if the counter's rate does not depend on the core's frequency and sleep state (CPUID 8000_0007h, EDX bit 8). */
 static bool counter_is_steady(void) {
 #if defined(__x86_64__)
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
 #elif defined(__aarch64__)
-    return true; /* architected: the system counter has a constant rate */
+    return true; /* the architecture guarantees a constant rate */
 #else
     return false;
 #endif
@@ -27,7 +27,7 @@ struct moment {
     uint64_t ticks, ns;
 };
 
-/* Both clocks at one moment: of ten tries, the one in which the two readings lie closest together. */
+/* Both clocks at one moment: of ten attempts, the one with the closest readings. */
 static struct moment both_clocks(void) {
     struct moment best = {0, 0};
     uint64_t narrowest = UINT64_MAX;

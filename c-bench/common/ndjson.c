@@ -1,10 +1,10 @@
-/* Writing JSON: only what the programs here need, nothing is ever read. */
+/* Writes JSON, as far as these programs need it. */
 #include "ndjson.h"
 
 #include <math.h>
 #include <stdio.h>
 
-static int first = 1; /* is the next member the first of its object or array? */
+static int first = 1; /* the next member is the first of its object or array */
 
 static void text(const char *value) {
     putchar('"');

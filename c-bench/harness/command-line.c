@@ -1,11 +1,10 @@
-/* Reading and refusing the command line. Each refusal names the value and what would be accepted. */
-#include "options.h"
+/* Reads the command line of crossings-bench. */
+#include "command-line.h"
 
+#include "../common/options.h"
 #include "message.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,50 +13,31 @@
 #define MOST_ROUND_TRIPS 10000000u
 
 static const char usage[] =
-    "crossings-bench measures one mechanism of inter-process communication between two processes.\n"
-    "Results are lines of JSON on standard output.\n"
+    "usage: crossings-bench --mechanism NAME [OPTION...]\n"
+    "Measure one mechanism of inter-process communication. Prints the results as lines of JSON.\n"
     "\n"
-    "  --mechanism NAME   which one (required); --list shows them\n"
-    "  --messages N       messages of the throughput pass, 0 to 1000000000 (100000); 0: no such pass\n"
-    "  --round-trips N    trips of the round-trip pass, 0 to 10000000 (10000); 0: no such pass\n"
-    "  --size BYTES       bytes a message, 8 to 16777216 (64)\n"
-    "  --batch N          messages shown to the receiver at once, by mechanisms that can, 1 to 1024 (1)\n"
-    "  --cores A,B        the two cores to run on (chosen from the topology)\n"
+    "  --mechanism NAME   the mechanism to measure (required); see --list\n"
+    "  --messages N       messages of the throughput pass, 0 to 1000000000 (default 100000; 0 skips it)\n"
+    "  --round-trips N    trips of the round-trip pass, 0 to 10000000 (default 10000; 0 skips it)\n"
+    "  --size BYTES       bytes per message, 8 to 16777216 (default 64)\n"
+    "  --batch N          messages published at once, by mechanisms that support it, 1 to 1024 (default 1)\n"
+    "  --cores A,B        the two cores to run on (default: chosen from the topology)\n"
     "  --no-pin           let the scheduler place both processes\n"
-    "  --realtime         run both at real-time priority (needs three cores and permission)\n"
-    "  --no-floors        do not measure the system call and cache-line floors\n"
-    "  --stall-ms N       give up when nothing has moved for so long, 10 to 600000 (10000)\n"
-    "  --parent PID       end when the process PID does, which must have started this one\n"
-    "  --list             print the mechanisms and stop\n"
-    "  --describe         print the cores, the clock and the compiler and stop\n"
-    "  --help             print this and stop\n";
-
-__attribute__((noreturn, format(printf, 1, 2))) static void refuse(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputc('\n', stderr);
-    exit(2);
-}
-
-static uint64_t read_count(const char *option, const char *text, uint64_t least, uint64_t most) {
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno || value < least || value > most)
-        refuse("%s takes a whole number from %llu to %llu, not \"%s\".", option, (unsigned long long)least,
-               (unsigned long long)most, text);
-    return value;
-}
+    "  --realtime         run both processes at real-time priority (needs three cores and permission)\n"
+    "  --no-floors        do not measure the floors (system call, cache line, copy)\n"
+    "  --stall-ms N       fail after this long without progress, 10 to 600000 (default 10000)\n"
+    "  --parent PID       end when the parent process, which must be PID, ends\n"
+    "  --list             print the mechanisms and exit\n"
+    "  --describe         print the cores, the clock and the compiler, and exit\n"
+    "  --help             print this help and exit\n";
 
 static void read_cores(struct plan *plan, const struct topology *topology, const char *text) {
     int used = 0;
     if (sscanf(text, "%d,%d%n", &plan->cores[0], &plan->cores[1], &used) != 2 || text[used])
-        refuse("--cores takes two core numbers, as in 0,1, not \"%s\".", text);
+        refuse("--cores must be two core numbers, such as 0,1; got \"%s\".", text);
     for (int i = 0; i < 2; i++)
         if (!topology_find(topology, plan->cores[i]))
-            refuse("--cores %s: this process may not run on core %d; it may run on %d of them, from %d to %d.", text,
+            refuse("--cores %s: this process may not run on core %d, only on %d cores from %d to %d.", text,
                    plan->cores[i], topology->count, topology->cpus[0].id, topology->cpus[topology->count - 1].id);
 }
 
@@ -66,19 +46,18 @@ static const struct mechanism *find_mechanism(const char *name) {
     for (size_t i = 0; mechanisms[i]; i++) {
         if (strcmp(mechanisms[i]->name, name) == 0)
             return mechanisms[i];
-        strncat(names, i ? ", " : "", sizeof names - strlen(names) - 1);
-        strncat(names, mechanisms[i]->name, sizeof names - strlen(names) - 1);
+        append_name(names, sizeof names, mechanisms[i]->name);
     }
-    refuse("--mechanism takes one of %s, not \"%s\".", names, name);
+    refuse("--mechanism must be one of %s; got \"%s\".", names, name);
 }
 
-/* Two processes that spin at real-time priority never let anything else run on their cores. */
+/* Two processes that spin at real-time priority let nothing else run on their cores. */
 static void check_realtime(const struct plan *plan, const struct topology *topology) {
     if (!plan->pinned || plan->cores[0] == plan->cores[1])
-        refuse("--realtime needs the two processes pinned to two different cores.");
+        refuse("--realtime requires the processes to be pinned to two different cores.");
     if (topology->count < 3)
-        refuse("--realtime needs at least 3 cores and this process has %d: two spinning processes at real-time "
-               "priority would stop the machine.",
+        refuse("--realtime requires at least 3 cores; this process has %d. Two spinning processes at real-time "
+               "priority would hang the machine.",
                topology->count);
 }
 
@@ -130,11 +109,11 @@ static void take_option(struct options *options, const struct topology *topology
     case REALTIME: plan->realtime = true; break;
     case NO_FLOORS: plan->floors = false; break;
     case STALL: plan->stall_ms = (unsigned)read_count("--stall-ms", optarg, 10, 600000); break;
-    case PARENT: options->parent = (pid_t)read_count("--parent", optarg, 1, 1 << 30); break;
+    case PARENT: read_parent(optarg); break;
     case LIST: options->list = true; break;
     case DESCRIBE: options->describe = true; break;
     case HELP: fputs(usage, stdout); exit(0);
-    default: exit(2); /* getopt has said what is wrong */
+    default: exit(2); /* getopt has printed an error */
     }
 }
 
@@ -150,14 +129,14 @@ void options_read(struct options *options, const struct topology *topology, int 
     for (int option; (option = getopt_long(count, arguments, "", long_options, NULL)) != -1;)
         take_option(options, topology, option);
     if (optind < count)
-        refuse("Only options are accepted, not \"%s\".", arguments[optind]);
+        refuse("Unexpected argument \"%s\".", arguments[optind]);
     if (options->list || options->describe)
         return;
     if (!plan->mechanism)
-        refuse("--mechanism is missing; --list shows the mechanisms.");
+        refuse("--mechanism is missing. Run crossings-bench --list to see the mechanisms.");
     if (plan->realtime)
         check_realtime(plan, topology);
     if (plan->mechanism->max_size && plan->size_bytes > plan->mechanism->max_size)
-        refuse("--size: %s takes messages of up to %zu bytes, not %zu.", plan->mechanism->name,
-               plan->mechanism->max_size, plan->size_bytes);
+        refuse("--size must be at most %zu for %s; got %zu.", plan->mechanism->max_size, plan->mechanism->name,
+               plan->size_bytes);
 }

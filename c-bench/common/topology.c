@@ -1,5 +1,5 @@
-/* Reading the kernel's description of the cores. A file that is not there (containers, virtual machines) is "unknown",
- * and each unknown CPU is taken for a core of its own. */
+/* Reads the kernel's description of the cores. Containers and virtual machines may lack some of its files; a CPU whose
+ * core is unknown counts as a separate core. */
 #include "topology.h"
 
 #include <sched.h>
@@ -51,7 +51,7 @@ static bool same_core(const struct cpu *a, const struct cpu *b) {
     return a->id == b->id || (a->core >= 0 && a->core == b->core && a->package == b->package);
 }
 
-/* Larger is better; each rule outweighs all rules after it. */
+/* Larger is better. Each rule outweighs all rules after it. */
 static double score(const struct cpu *a, const struct cpu *b) {
     long slower = a->max_khz < b->max_khz ? a->max_khz : b->max_khz;
     return (same_core(a, b) ? 0 : 1e15) + (double)slower * 1e4 + (a->l3 >= 0 && a->l3 == b->l3 ? 100 : 0) +
@@ -73,9 +73,25 @@ void topology_choose(const struct topology *topology, int chosen[2]) {
     }
 }
 
+void choose_cores(int chosen[2]) {
+    static struct topology topology;
+    topology_read(&topology);
+    topology_choose(&topology, chosen);
+}
+
 const char *topology_relation(const struct topology *topology, const int chosen[2]) {
     const struct cpu *a = topology_find(topology, chosen[0]), *b = topology_find(topology, chosen[1]);
     if (chosen[0] == chosen[1])
         return "one core";
     return a && b && same_core(a, b) ? "two hardware threads of one core" : "two physical cores";
+}
+
+bool pin_process(pid_t pid, int core) {
+    cpu_set_t *set = CPU_ALLOC(core + 1);
+    size_t bytes = CPU_ALLOC_SIZE(core + 1);
+    CPU_ZERO_S(bytes, set);
+    CPU_SET_S(core, bytes, set);
+    bool pinned = sched_setaffinity(pid, bytes, set) == 0;
+    CPU_FREE(set);
+    return pinned;
 }
