@@ -107,7 +107,7 @@ describe('a port in use', () => {
     const { status, stdout, stderr } = cli(['lab', '--no-open', '--data', folder, '--port', String(port)]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(
-      new RegExp(`^Port ${port} is in use by another program: [^\\n]* --port\\. \\(ERR_PORT_IN_USE\\)\\n$`),
+      new RegExp(`^Port ${port} is already in use\\. [^\\n]* --port\\. \\(ERR_PORT_IN_USE\\)\\n$`),
     );
     await free();
   });

@@ -1,6 +1,5 @@
 'use strict';
-// The finished runs, kept as one file each until they are removed. The folder is read anew each time: a second lab may
-// keep its runs in it, too.
+// The finished runs: one file each, in one folder. The folder is read again for each request, since a second lab may share it.
 const { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } = require('node:fs');
 const { homedir } = require('node:os');
 const { dirname, join } = require('node:path');
@@ -9,17 +8,17 @@ const { toJson, writeWhole } = require('../lib/bench/export.js');
 
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
 
-const MOST_BYTES = 8 << 20; // of a run file; the largest that we write have some 100 kB
+const MAX_FILE_BYTES = 8 << 20; // the largest run files that we write have about 100 kB
 const FILE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/;
 const runFile = z.fromJSONSchema(/** @type {any} */ (require('../lib/bench/run.schema.json')));
 
-/** Where runs are kept when nothing else is said: the XDG base directory specification's place for state. */
+/** The state folder of the XDG base directory specification. */
 function defaultFolder() {
   const base = process.env.XDG_STATE_HOME;
   return join(base?.startsWith('/') ? base : join(homedir(), '.local', 'state'), 'crossings', 'runs');
 }
 
-/** Each part by itself: mkdirSync's own `recursive` never ends where the kernel makes the folders, as in /proc. @param {string} path */
+/** Not mkdirSync's `recursive`: it never returns where the kernel makes the folders, as in /proc. @param {string} path */
 function makeFolder(path) {
   if (existsSync(path)) return;
   makeFolder(dirname(path));
@@ -27,11 +26,11 @@ function makeFolder(path) {
 }
 
 /** A folder of run files. */
-class KeptRuns {
+class RunStore {
   #folder;
   #log;
-  /** Those read before, and what could not be read: null. @type {Map<string, {stamp: string, run: Run | null}>} */
-  #known = new Map();
+  /** Parsed files by id; null if invalid. @type {Map<string, {stamp: string, run: Run | null}>} */
+  #cache = new Map();
 
   /** @param {string} folder @param {import('pino').Logger} log */
   constructor(folder, log) {
@@ -42,15 +41,15 @@ class KeptRuns {
   /** @param {string} id */
   #path = (id) => join(this.#folder, `${id}.json`);
 
-  /** Every run that can be read. @returns {Run[]} */
+  /** Every valid run. @returns {Run[]} */
   list() {
     let names;
     try {
       names = readdirSync(this.#folder);
     } catch {
-      return []; // nothing was kept yet
+      return []; // the folder is made when the first run is saved
     }
-    for (const id of this.#known.keys()) if (!names.includes(`${id}.json`)) this.#known.delete(id);
+    for (const id of this.#cache.keys()) if (!names.includes(`${id}.json`)) this.#cache.delete(id);
     return names.flatMap((name) => {
       const run = FILE.test(name) ? this.read(name.replace('.json', '')) : null;
       return run ? [run] : [];
@@ -61,12 +60,12 @@ class KeptRuns {
   read(id) {
     if (!existsSync(this.#path(id))) return null;
     const found = statSync(this.#path(id));
-    if (!found.isFile() || found.size > MOST_BYTES) return null;
+    if (!found.isFile() || found.size > MAX_FILE_BYTES) return null;
     const stamp = `${found.mtimeMs} ${found.size}`;
-    const known = this.#known.get(id);
-    if (known?.stamp === stamp) return known.run;
+    const cached = this.#cache.get(id);
+    if (cached?.stamp === stamp) return cached.run;
     const run = this.#parse(id);
-    this.#known.set(id, { stamp, run });
+    this.#cache.set(id, { stamp, run });
     return run;
   }
 
@@ -77,24 +76,24 @@ class KeptRuns {
       const { success, error } = runFile.safeParse(run);
       if (success && run.id === id && !Number.isNaN(Date.parse(run.startedAt))) return run;
       const [issue] = error?.issues ?? [];
-      const where = issue
+      const fault = issue
         ? `${issue.path.join('.')}: ${issue.message}`
-        : 'its id is not its name, or it began at no time that there is';
-      this.#log.warn({ file: this.#path(id) }, `a kept run is skipped: ${where}`);
+        : 'id must be the file’s name, and startedAt a date';
+      this.#log.warn({ file: this.#path(id) }, `skipped an invalid run file: ${fault}`);
     } catch (error) {
-      this.#log.warn({ file: this.#path(id) }, `a kept run is skipped: ${/** @type {Error} */ (error).message}`);
+      this.#log.warn({ file: this.#path(id) }, `skipped an invalid run file: ${/** @type {Error} */ (error).message}`);
     }
     return null;
   }
 
-  /** @param {Run} run @returns {boolean} false: it could not be kept */
-  keep(run) {
+  /** @param {Run} run @returns {boolean} false if it could not be written */
+  save(run) {
     try {
       makeFolder(this.#folder);
       writeWhole(this.#path(run.id), toJson(run));
       return true;
     } catch (error) {
-      this.#log.warn({ folder: this.#folder }, `a run could not be kept: ${/** @type {Error} */ (error).message}`);
+      this.#log.warn({ folder: this.#folder }, `could not save a run: ${/** @type {Error} */ (error).message}`);
       return false;
     }
   }
@@ -102,8 +101,8 @@ class KeptRuns {
   /** @param {string} id */
   remove(id) {
     if (existsSync(this.#path(id))) rmSync(this.#path(id));
-    this.#known.delete(id);
+    this.#cache.delete(id);
   }
 }
 
-module.exports = { KeptRuns, defaultFolder };
+module.exports = { RunStore, defaultFolder };
