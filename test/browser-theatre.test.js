@@ -29,7 +29,7 @@ describeInBrowser('the theatre', () => {
         element.children.length > 0 ? [...element.children].map(seen).join('') : String(element.textContent);
       return `<${element.localName}${attributes.join('')}>${inside}`;
     };
-    const parts = 'trace-stage, trace-log, trace-source, trace-bill, .caption, #where';
+    const parts = 'trace-stage, trace-log, trace-source, trace-bill, .caption, #position';
     const everythingShown = () => [...document.querySelectorAll(parts)].map(seen).join('\n');
     Object.assign(window, { everythingShown });
   };
@@ -37,8 +37,8 @@ describeInBrowser('the theatre', () => {
   /** @param {string} hash @param {any} [options] */
   async function openTheatre(hash, options) {
     const page = await openPage(browser, lab, `/${hash ? `#${hash}` : ''}`, options);
-    await page.locator('trace-play .caption').first().waitFor();
-    await page.waitForFunction(() => !document.querySelector('#plays[aria-busy]'));
+    await page.locator('trace-player .caption').first().waitFor();
+    await page.waitForFunction(() => !document.querySelector('#players[aria-busy="true"]'));
     await page.evaluate(defineEverythingShown);
     return page;
   }
@@ -86,7 +86,7 @@ describeInBrowser('the theatre', () => {
         await page.keyboard.press(to > 0 ? 'ArrowDown' : 'ArrowUp');
       }
       await page.waitForFunction(
-        (/** @type {string} */ name) => document.querySelector('trace-play')?.getAttribute('data-mechanism') === name,
+        (/** @type {string} */ name) => document.querySelector('trace-player')?.getAttribute('data-mechanism') === name,
         mechanism,
       );
       const trace = await recordingOf(page, mechanism);
@@ -94,7 +94,7 @@ describeInBrowser('the theatre', () => {
       for (let i = 0; i < 4; i++) await page.keyboard.press('+');
       await page.keyboard.press('k');
       await page.waitForFunction(() => {
-        const [at, all] = (document.querySelector('#where')?.textContent ?? '').split(/ \/ | ·/);
+        const [at, all] = (document.querySelector('#position')?.textContent ?? '').split(/ \/ | ·/);
         return at === all && document.querySelector('#toggle')?.textContent === 'Play';
       });
       expect(await logOf(page)).toEqual(trace.events.map(written));
@@ -146,7 +146,7 @@ describeInBrowser('the theatre', () => {
           (/** @type {number} */ sum, /** @type {any} */ event) => sum + (event.sleeps ?? 0),
           0,
         );
-        expect(await counter(page, 'sleeps and wake-ups')).toBe(sleeps);
+        expect(await counter(page, 'sleeps')).toBe(sleeps);
       }
       await page.close();
     });
@@ -166,7 +166,7 @@ describeInBrowser('the theatre', () => {
   test('nothing starts by itself', async () => {
     const page = await openTheatre('mechanism=pipe', {});
     await page.waitForTimeout(500);
-    expect(await page.locator('#where').textContent()).toMatch(/^0 \//);
+    expect(await page.locator('#position').textContent()).toMatch(/^0 \//);
     expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
     await page.close();
   });
@@ -191,12 +191,12 @@ describeInBrowser('the theatre', () => {
     const address = page.url();
     expect(address).toContain('at=17');
     await page.reload();
-    await page.waitForFunction(() => document.querySelector('#where')?.textContent?.startsWith('17 /'));
+    await page.waitForFunction(() => document.querySelector('#position')?.textContent?.startsWith('17 /'));
     await page.evaluate(defineEverythingShown);
     expect(await shownBy(page)).toBe(shared);
     expect(await page.locator('#speed').inputValue()).toBe('2');
     const other = await openTheatre(new URL(address).hash.slice(1), STILL);
-    await other.waitForFunction(() => document.querySelector('#where')?.textContent?.startsWith('17 /'));
+    await other.waitForFunction(() => document.querySelector('#position')?.textContent?.startsWith('17 /'));
     expect(await shownBy(other)).toBe(shared);
     await other.close();
     await page.close();
@@ -204,8 +204,8 @@ describeInBrowser('the theatre', () => {
 
   test('an address that makes no sense shows the beginning of the pipe', async () => {
     const page = await openTheatre('mechanism=<script>&at=-4&speed=99&with=pipe', STILL);
-    expect(await page.locator('trace-play').getAttribute('data-mechanism')).toBe('pipe');
-    expect(await page.locator('#where').textContent()).toMatch(/^0 \//);
+    expect(await page.locator('trace-player').getAttribute('data-mechanism')).toBe('pipe');
+    expect(await page.locator('#position').textContent()).toMatch(/^0 \//);
     expect(page.troubles()).toEqual([]);
     await page.close();
   });
@@ -236,7 +236,7 @@ describeInBrowser('the theatre', () => {
     const write = trace.events.findIndex((/** @type {any} */ event) => event.name === 'write');
     await page.locator(`.row[data-event="${write}"]`).click();
     expect(await page.locator('.row[aria-selected]').getAttribute('data-event')).toBe(String(write));
-    const lit = page.locator('.line[data-lit="now"]');
+    const lit = page.locator('.line[data-current="now"]');
     expect(await lit.locator('code').textContent()).toContain('write(');
     await page.keyboard.press('Home');
     const { line } = trace.events[write].source;
@@ -258,18 +258,18 @@ describeInBrowser('the theatre', () => {
     const trace = await recordingOf(page, 'pipe');
     const role = trace.processes.find((/** @type {any} */ { pid }) => pid === trace.events[0].pid).role;
     await page.keyboard.press('ArrowRight');
-    expect(await page.locator('#where').textContent()).toMatch(/^0 \//);
+    expect(await page.locator('#position').textContent()).toMatch(/^0 \//);
     await expectAccessible(page);
     await page.locator('#question button', { hasText: `${role}: ${trace.events[0].name}` }).click();
-    expect(await page.locator('#where').textContent()).toMatch(/^1 \//);
-    expect(await page.locator('trace-play .notice').textContent()).toMatch(/^Yes\./);
+    expect(await page.locator('#position').textContent()).toMatch(/^1 \//);
+    expect(await page.locator('trace-player .notice').textContent()).toMatch(/^Yes, it is /);
     await page.close();
   });
 
   test('a step is told to those who listen', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
     await page.keyboard.press('ArrowRight');
-    const said = String(await page.locator('#spoken').textContent());
+    const said = String(await page.locator('#announcements').textContent());
     expect(said).toBe(await page.locator('.caption').textContent());
     expect(said.length).toBeGreaterThan(20);
     await page.close();
@@ -278,12 +278,12 @@ describeInBrowser('the theatre', () => {
   test('recording again shows what was just recorded', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
     const before = await recordingOf(page, 'pipe');
-    await page.getByRole('button', { name: 'Record it again here' }).click();
-    await page.locator('trace-play .notice', { hasText: /^Recorded/ }).waitFor();
+    await page.getByRole('button', { name: 'Record again' }).click();
+    await page.locator('trace-player .notice', { hasText: /^Recorded/ }).waitFor();
     const after = await recordingOf(page, 'pipe');
     expect(after.origin).toBe('recorded');
     expect(after.recordedAt).not.toBe(before.recordedAt);
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Record it again here'); // not lost
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Record again'); // not lost
     await page.keyboard.press('End');
     expect(await logOf(page)).toEqual(after.events.map(written));
     await page.close();
@@ -331,10 +331,10 @@ describeInBrowser('the theatre', () => {
     await page.locator('input[value="uds"]').check({ force: true });
     await page.locator('input[value="tcp"]').check({ force: true });
     const late = page.waitForResponse('**/api/traces/uds');
-    await page.locator('trace-play[data-mechanism="tcp"]').waitFor();
+    await page.locator('trace-player[data-mechanism="tcp"]').waitFor();
     await late;
     await page.waitForTimeout(100);
-    expect(await page.locator('trace-play').getAttribute('data-mechanism')).toBe('tcp');
+    expect(await page.locator('trace-player').getAttribute('data-mechanism')).toBe('tcp');
     expect(page.url()).toContain('mechanism=tcp');
     await page.close();
   });
@@ -369,15 +369,15 @@ describeInBrowser('the theatre', () => {
     for (const [key, part] of [
       ['2', 'message 1'],
       ['n', 'message 2'],
-      ['3', 'tear-down'],
-      ['Home', 'set-up'],
+      ['3', 'teardown'],
+      ['Home', 'setup'],
     ]) {
       await page.keyboard.press(key);
-      expect(await page.locator('#spoken').textContent()).toMatch(new RegExp(`${part}$`));
-      expect(await page.locator('#where').textContent()).toMatch(new RegExp(`${part}$`));
+      expect(await page.locator('#announcements').textContent()).toMatch(new RegExp(`${part}$`));
+      expect(await page.locator('#position').textContent()).toMatch(new RegExp(`${part}$`));
     }
     await page.keyboard.press('+');
-    expect(await page.locator('#spoken').textContent()).toBe('Speed 2');
+    expect(await page.locator('#announcements').textContent()).toBe('Speed 2');
     await page.close();
   });
 
@@ -387,24 +387,24 @@ describeInBrowser('the theatre', () => {
     expect(await page.locator('#question button').count()).toBeGreaterThan(1);
     await page.keyboard.press('End');
     expect(await page.locator('#question').isVisible()).toBe(false);
-    await page.locator('#beside').selectOption('ring');
-    await page.waitForFunction(() => document.querySelectorAll('trace-play').length === 2);
-    expect(await page.locator('#guess').isDisabled()).toBe(true);
+    await page.locator('#compare-with').selectOption('ring');
+    await page.waitForFunction(() => document.querySelectorAll('trace-player').length === 2);
+    expect(await page.locator('#quiz').isDisabled()).toBe(true);
     await page.close();
   });
 
   test('keys of one character can be turned off, and stay off; Space and the arrows work on', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
     await page.keyboard.press('?');
-    await page.locator('#single').uncheck();
+    await page.locator('#single-keys').uncheck();
     await page.keyboard.press('Escape');
     await page.reload();
-    await page.locator('trace-play .caption').waitFor();
+    await page.locator('trace-player .caption').waitFor();
     await page.locator('#main').focus();
     await page.keyboard.press('n');
-    expect(await page.locator('#where').textContent()).toMatch(/^0 /);
+    expect(await page.locator('#position').textContent()).toMatch(/^0 /);
     await page.keyboard.press('ArrowRight');
-    expect(await page.locator('#where').textContent()).toMatch(/^1 /);
+    expect(await page.locator('#position').textContent()).toMatch(/^1 /);
     await page.close();
   });
 
@@ -413,7 +413,7 @@ describeInBrowser('the theatre', () => {
     await page.route('**/api/**', (/** @type {any} */ route) => route.abort());
     await page.keyboard.press('m');
     await page.keyboard.press('ArrowDown');
-    await page.locator('#trouble', { hasText: 'does not answer' }).waitFor();
+    await page.locator('#page-error', { hasText: 'does not respond' }).waitFor();
     await page.close();
   });
 

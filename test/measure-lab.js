@@ -21,7 +21,7 @@ async function measurePaint(browser, lab) {
   const whole = [];
   for (let i = 0; i < LOADS; i++) {
     const page = await openPage(browser, lab, '/#mechanism=tcp');
-    await page.locator('trace-play .caption').waitFor();
+    await page.locator('trace-player .caption').waitFor();
     const [paint, ready] = await page.evaluate(async () => {
       const now = performance.now();
       const [entry] = performance.getEntriesByName('first-contentful-paint');

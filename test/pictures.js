@@ -22,7 +22,7 @@ async function take(page, name) {
 /** The theatre at a moment of the messages. @param {Browser} browser @param {Lab} lab @param {string} hash @param {number} messages @param {any} options */
 async function theatre(browser, lab, hash, messages, options) {
   const page = await openPage(browser, lab, `/#${hash}`, { reducedMotion: 'reduce', ...options });
-  await page.locator('trace-play .caption').first().waitFor();
+  await page.locator('trace-player .caption').first().waitFor();
   await page.keyboard.press('2');
   for (let i = 1; i < messages; i++) await page.keyboard.press('n');
   // On to where a message lies between the two.

@@ -1,4 +1,4 @@
-// The shapes that the theatre's modules hand to each other. docs/trace.md tells what each field of a recording means.
+// The types of the theatre's modules. docs/lab.md documents the fields of a recording.
 
 export type Effect = {
   do: 'open' | 'close' | 'map' | 'unmap' | 'fork' | 'exit' | 'copy' | 'store' | 'load' | 'publish' | 'pass';
@@ -49,8 +49,8 @@ export type Trace = {
   events: TraceEvent[];
 };
 
-/** One thing that is seen to happen: a call enters the kernel, leaves it, or a step in user space is made. */
-export type Moment = { at: number; edge: 'enter' | 'leave' | 'whole'; event: number; segment: number };
+/** What one step of the playback shows: a call that enters the kernel, one that returns, or a step in user space. */
+export type Moment = { at: number; edge: 'enter' | 'leave' | 'whole'; event: number; part: number };
 
 export type Descriptor = { fd: number; object: string; as?: string };
 
@@ -62,15 +62,15 @@ export type ProcessState = {
   alive: boolean;
   descriptors: Descriptor[];
   maps: Mapping[];
-  /** the event under way, or null */
+  /** the event in progress, or null */
   doing: number | null;
-  /** the last event that began: its line of source is lit */
+  /** the latest event that began: its source line is highlighted */
   last: number | null;
-  /** system calls that it has made */
+  /** system calls made so far */
   crossings: number;
 };
 
-/** Bytes of one message that lie in an object. held: stored, and not yet released; read: its reader has them. */
+/** Bytes of one message in an object. held: stored, but not published; there: can be read; read: the reader has copied them. */
 export type Item = { message: number | null; bytes: number; state: 'held' | 'there' | 'read' };
 
 export type ObjectState = { items: Item[]; words: Record<string, number | string> };
@@ -83,21 +83,25 @@ export type Counters = {
   sleeps: number;
 };
 
-export type World = {
+/** Everything that the theatre shows after a moment. */
+export type Snapshot = {
   processes: ProcessState[];
   objects: Record<string, ObjectState>;
   total: Counters;
   messages: Counters;
 };
 
-/** A recording made ready to be played. worlds[0] is before the first moment; worlds[i] after moment i - 1. */
-export type Play = {
+/** A recording prepared for playback. snapshots[0] is before the first moment; snapshots[i] is after moment i - 1. */
+export type Replay = {
   trace: Trace;
   moments: Moment[];
-  worlds: World[];
-  /** the moment at which each event is entered, and left (-1: never) */
+  snapshots: Snapshot[];
+  /** the moment at which each event begins, and at which it ends; -1 if never */
   entered: number[];
   left: number[];
-  /** the phases and messages, in order */
-  segments: { name: string; message: number | null; phase: string }[];
+  /** setup, each message, teardown */
+  parts: { name: string; message: number | null; phase: string }[];
 };
+
+/** What the address of the page describes. at: the number of moments that have passed; guess: is the quiz on? */
+export type View = { mechanism: string; with: string | null; at: number; speed: number; guess: boolean };

@@ -1,5 +1,6 @@
-// What the charts draw themselves on top of Chart.js (marks, labels beside what they name) and the axes they share.
-import { colour, lookOf } from './marks.js';
+// What the charts draw on top of Chart.js (marks, labels) and the axes that they share.
+import { color } from '../../shared/colors.js';
+import { lookOf } from '../../shared/mechanisms.js';
 
 const LINE_HEIGHT = 17;
 const font = (size = 12) => `${size}px ${getComputedStyle(document.body).fontFamily}`;
@@ -11,11 +12,11 @@ export function drawMark(ctx, mechanism, x, y, size = 1) {
   ctx.translate(x, y);
   ctx.scale(size, size);
   ctx.fillStyle = accent;
-  ctx.strokeStyle = colour('ink');
+  ctx.strokeStyle = color('ink');
   ctx.lineWidth = 1.2 / size;
   ctx.lineJoin = 'round';
   ctx.fill(shape);
-  ctx.stroke(shape); // the accents alone are too pale on paper: the outline carries the shape
+  ctx.stroke(shape); // an outline, because some accents have too little contrast with the paper
   ctx.restore();
 }
 
@@ -25,17 +26,17 @@ export function write(ctx, text, x, y, { align = 'left', tone = 'ink', size = 12
   ctx.textAlign = /** @type {CanvasTextAlign} */ (align);
   ctx.textBaseline = 'middle';
   ctx.lineJoin = 'round';
-  // A rim of the ground's colour keeps the text readable where a line passes behind it.
+  // An outline in the background color keeps the text readable where a line passes behind it.
   ctx.lineWidth = 4;
-  ctx.strokeStyle = colour('paper');
+  ctx.strokeStyle = color('paper');
   ctx.strokeText(text, x, y);
-  ctx.fillStyle = colour(tone);
+  ctx.fillStyle = color(tone);
   ctx.fillText(text, x, y);
 }
 
-/** @param {Canvas} ctx @param {string} tone @param {number} width @param {number[][]} lines x, y, x, y … of each */
+/** @param {Canvas} ctx @param {string} tone @param {number} width @param {number[][]} lines each x, y, x, y … */
 export function stroke(ctx, tone, width, ...lines) {
-  ctx.strokeStyle = colour(tone);
+  ctx.strokeStyle = color(tone);
   ctx.lineWidth = width;
   ctx.beginPath();
   for (const [x, y, ...rest] of lines) {
@@ -45,7 +46,7 @@ export function stroke(ctx, tone, width, ...lines) {
   ctx.stroke();
 }
 
-/** The width of the widest. @param {string[]} texts */
+/** The width of the widest text. @param {string[]} texts */
 export function roomFor(texts) {
   const ctx = /** @type {Canvas} */ (document.createElement('canvas').getContext('2d'));
   ctx.font = font();
@@ -53,7 +54,7 @@ export function roomFor(texts) {
 }
 
 /**
- * Labels moved apart: from the top down each below the one before, then from the bottom up as far as they must.
+ * Draw labels without overlap: push each below the one above, then push back up whatever left the area.
  * @param {Canvas} ctx
  * @param {Label[]} labels
  * @param {{top: number, bottom: number}} area
@@ -77,39 +78,39 @@ export function drawLabels(ctx, labels, { top, bottom }) {
   }
 }
 
-/** What every axis has. @param {string} title @param {number[]} steps @param {(value: number) => string} [say] */
-export const axis = (title, steps, say = String) => ({
+/** What all axes share. @param {string} title @param {number[]} steps @param {(value: number) => string} [label] of a tick */
+export const axis = (title, steps, label = String) => ({
   type: 'linear',
-  title: { display: title !== '', text: title, color: colour('soft') },
-  grid: { color: colour('line'), drawTicks: false },
+  title: { display: title !== '', text: title, color: color('soft') },
+  grid: { color: color('line'), drawTicks: false },
   border: { display: false },
   afterBuildTicks: (/** @type {any} */ scale) => {
     scale.ticks = steps.map((value) => ({ value }));
   },
-  ticks: { color: colour('soft'), padding: 6, maxRotation: 0, callback: (/** @type {any} */ value) => say(value) },
+  ticks: { color: color('soft'), padding: 6, maxRotation: 0, callback: (/** @type {any} */ value) => label(value) },
 });
 
-/** A logarithmic axis over whole decades around values. @param {string} title @param {number[]} values @param {(value: number) => string} say */
-export function logAxis(title, values, say) {
+/** A logarithmic axis of whole decades that contains all values. @param {string} title @param {number[]} values @param {(value: number) => string} label of a tick */
+export function logAxis(title, values, label) {
   const least = Math.floor(Math.log10(Math.min(...values)));
   const most = Math.max(Math.ceil(Math.log10(Math.max(...values))), least + 1);
   const [min, max] = [10 ** least, 10 ** most];
   const steps = stepsBetween(min, max, most - least > 1 ? [1] : [1, 2, 5]);
-  return { ...axis(title, steps, say), type: 'logarithmic', min, max };
+  return { ...axis(title, steps, label), type: 'logarithmic', min, max };
 }
 
-/** Round numbers from min to max. @param {number} min @param {number} max @param {number[]} times of each decade */
+/** Round numbers from min to max. @param {number} min @param {number} max @param {number[]} times in each decade */
 export function stepsBetween(min, max, times) {
   /** @type {number[]} */
   const steps = [];
-  if (!(min > 0 && Number.isFinite(max))) return steps; // nothing that an axis of decades could show
+  if (!(min > 0 && Number.isFinite(max))) return steps; // a logarithmic axis cannot show these
   for (let decade = 10 ** Math.floor(Math.log10(min)); decade <= max; decade *= 10) {
     steps.push(...times.map((time) => time * decade).filter((step) => step >= min * 0.999 && step <= max * 1.001));
   }
   return steps;
 }
 
-/** One row a mechanism, the first on top: that of index i has its base at n-1-i. @param {Figures} figures */
+/** One row per mechanism, the first at the top: row i has its base at n-1-i. @param {Figures} figures */
 export function rowAxis({ results, expected = 0 }) {
   const last = results.length - 1;
   const steps = results.map((_, i) => last - i + 0.5);
@@ -119,6 +120,6 @@ export function rowAxis({ results, expected = 0 }) {
     min: Math.min(0, results.length - expected) - 0.1,
     max: results.length,
     grid: { display: false },
-    ticks: { ...ticks, color: colour('ink'), autoSkip: false },
+    ticks: { ...ticks, color: color('ink'), autoSkip: false },
   };
 }

@@ -1,12 +1,12 @@
-// <trace-source>: the C files of a demo. The line that each process is at is lit; a line that makes calls can be clicked
-// and goes to its next one.
-import { h, say } from './dom.js';
-import { roleOf } from './words.js';
+// <trace-source>: the C files of a demo, with the line of each process highlighted. The number of a line that has events is a
+// button that goes to the next of them.
+import { h, setText } from '../../shared/dom.js';
+import { roleOf } from '../model/text.js';
 
-/** @typedef {import('./types.js').Play} Play */
+/** @typedef {import('../model/types.js').Replay} Replay */
 
 export class TraceSource extends HTMLElement {
-  /** @type {Play | null} */ #play = null;
+  /** @type {Replay | null} */ #replay = null;
   #count = 0;
   #file = '';
   /** @type {HTMLElement | null} the line of the process that acts */ #acting = null;
@@ -23,23 +23,23 @@ export class TraceSource extends HTMLElement {
     });
   }
 
-  /** @param {Play} play */
-  load(play) {
-    this.#play = play;
-    const files = Object.keys(play.trace.sources);
+  /** @param {Replay} replay */
+  load(replay) {
+    this.#replay = replay;
+    const files = Object.keys(replay.trace.sources);
     this.#choice.replaceChildren(...files.map((file) => h('option', { value: file }, file)));
-    this.#open(this.#first());
+    this.#open(this.#demoFile());
   }
 
-  /** The demo itself, before anything has happened. */
-  #first() {
-    const { sources, mechanism } = /** @type {Play} */ (this.#play).trace;
+  /** The demo's own file. */
+  #demoFile() {
+    const { sources, mechanism } = /** @type {Replay} */ (this.#replay).trace;
     return Object.keys(sources).find((file) => file.endsWith(`/demos/${mechanism}.c`)) ?? Object.keys(sources)[0];
   }
 
   /** @param {string} file */
   #open(file) {
-    const { trace } = /** @type {Play} */ (this.#play);
+    const { trace } = /** @type {Replay} */ (this.#replay);
     this.#file = file;
     this.#choice.value = file;
     this.#lines.clear();
@@ -58,7 +58,7 @@ export class TraceSource extends HTMLElement {
               {
                 class: 'line-number',
                 'data-line': line,
-                'aria-label': `Line ${line}: go to its next event, of ${times}`,
+                'aria-label': `Line ${line}: go to its next event (${times} in total)`,
               },
               String(line),
             )
@@ -69,40 +69,40 @@ export class TraceSource extends HTMLElement {
         return row;
       });
     this.#code.replaceChildren(...rows);
-    this.#light();
+    this.#highlight();
   }
 
-  /** @param {number} count of moments that are past */
+  /** @param {number} count of moments that have passed */
   show(count) {
-    const play = this.#play;
-    if (!play) return;
+    const replay = this.#replay;
+    if (!replay) return;
     this.#count = count;
-    const current = count > 0 ? play.trace.events[play.moments[count - 1].event] : null;
-    const file = current?.source?.file ?? this.#first();
-    if (file !== this.#file && file in play.trace.sources) this.#open(file);
-    this.#light();
+    const current = count > 0 ? replay.trace.events[replay.moments[count - 1].event] : null;
+    const file = current?.source?.file ?? this.#demoFile();
+    if (file !== this.#file && file in replay.trace.sources) this.#open(file);
+    this.#highlight();
   }
 
-  #light() {
-    const { trace, worlds, moments } = /** @type {Play} */ (this.#play);
+  #highlight() {
+    const { trace, snapshots, moments } = /** @type {Replay} */ (this.#replay);
     this.#acting = null;
     for (const { row, mark } of this.#lines.values()) {
-      if (row.dataset.lit === undefined) continue;
-      delete row.dataset.lit;
-      say(mark, '');
+      if (row.dataset.current === undefined) continue;
+      delete row.dataset.current;
+      setText(mark, '');
     }
     const acting = this.#count > 0 ? trace.events[moments[this.#count - 1].event].pid : -1;
-    for (const { pid, last, alive } of worlds[this.#count].processes) {
+    for (const { pid, last, alive } of snapshots[this.#count].processes) {
       const source = last === null || !alive ? null : trace.events[last].source;
       const line = source?.file === this.#file ? this.#lines.get(source.line) : undefined;
       if (!line) continue;
-      line.row.dataset.lit = line.row.dataset.lit === 'now' || pid === acting ? 'now' : 'there';
-      say(line.mark, [line.mark.textContent, roleOf(trace, pid)].filter(Boolean).join(', '));
+      line.row.dataset.current = line.row.dataset.current === 'now' || pid === acting ? 'now' : 'there';
+      setText(line.mark, [line.mark.textContent, roleOf(trace, pid)].filter(Boolean).join(', '));
       if (pid === acting) this.#acting = line.row;
     }
   }
 
-  /** Bring the line that runs into sight, within the source only. */
+  /** Scroll the source to the current line. */
   follow() {
     if (!this.#acting) return;
     const top = this.#acting.offsetTop;
@@ -110,13 +110,13 @@ export class TraceSource extends HTMLElement {
     if (top < scrollTop + 20 || top > scrollTop + clientHeight - 60) this.#code.scrollTop = top - clientHeight / 2;
   }
 
-  /** The next event of a line after the present, or its first. @param {number} line */
+  /** Go to the line's next event after the present, or to its first. @param {number} line */
   #next(line) {
-    const { trace, entered } = /** @type {Play} */ (this.#play);
-    const here = trace.events.flatMap(({ source }, e) =>
+    const { trace, entered } = /** @type {Replay} */ (this.#replay);
+    const events = trace.events.flatMap(({ source }, e) =>
       source?.file === this.#file && source.line === line ? [e] : [],
     );
-    const next = here.find((e) => entered[e] >= this.#count) ?? here[0];
+    const next = events.find((e) => entered[e] >= this.#count) ?? events[0];
     if (next !== undefined) this.dispatchEvent(new CustomEvent('pick', { detail: next, bubbles: true }));
   }
 }

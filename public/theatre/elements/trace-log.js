@@ -1,21 +1,21 @@
-// <trace-log>: every event up to the present, one line each, as strace writes them. Arrow keys go from line to line.
-import { h, say } from './dom.js';
-import { begunText, failed, lineText, roleOf } from './words.js';
+// <trace-log>: every event up to the present, one line each, in the format of strace. Arrow keys select a line.
+import { h, setText } from '../../shared/dom.js';
+import { failed, lineText, roleOf, startText } from '../model/text.js';
 
-/** @typedef {import('./types.js').Play} Play */
+/** @typedef {import('../model/types.js').Replay} Replay */
 
 /** 12345 ns -> "12.3" of microseconds. @param {number} ns */
 const microseconds = (ns) => (ns / 1000).toFixed(1);
 
 export class TraceLog extends HTMLElement {
-  /** @type {Play | null} */ #play = null;
+  /** @type {Replay | null} */ #replay = null;
   /** @type {{row: HTMLElement, text: HTMLElement}[]} */ #rows = [];
   #count = 0;
   /** @type {HTMLElement | null} */ #current = null;
-  #list = h('div', { role: 'listbox', tabindex: 0, 'aria-label': 'Log', class: 'log' });
+  #list = h('div', { role: 'listbox', tabindex: 0, 'aria-label': 'Log of events', class: 'log' });
 
   connectedCallback() {
-    this.replaceChildren(h('h3', {}, 'Log ', h('span', { class: 'soft' }, 'µs since the start, traced')), this.#list);
+    this.replaceChildren(h('h3', {}, 'Log ', h('span', { class: 'soft' }, 'µs since the start (traced)')), this.#list);
     this.#list.addEventListener('keydown', (key) => this.#key(key));
     this.#list.addEventListener('click', ({ target }) => {
       const row = target instanceof Element ? target.closest('[data-event]') : null;
@@ -23,10 +23,10 @@ export class TraceLog extends HTMLElement {
     });
   }
 
-  /** @param {Play} play */
-  load(play) {
-    this.#play = play;
-    const { trace } = play;
+  /** @param {Replay} replay */
+  load(replay) {
+    this.#replay = replay;
+    const { trace } = replay;
     this.#rows = trace.events.map((event, i) => {
       const text = h('span', { class: 'text' });
       const when = h('span', { class: 'when number' }, microseconds(event.t));
@@ -49,14 +49,14 @@ export class TraceLog extends HTMLElement {
     this.show(0);
   }
 
-  /** @param {number} count of moments that are past */
+  /** @param {number} count of moments that have passed */
   show(count) {
-    const play = this.#play;
-    if (!play) return;
+    const replay = this.#replay;
+    if (!replay) return;
     const [from, to] = [Math.min(count, this.#count), Math.max(count, this.#count)];
-    for (let m = from; m < to; m++) this.#write(play.moments[m].event, count);
+    for (let m = from; m < to; m++) this.#write(replay.moments[m].event, count);
     this.#count = count;
-    const current = count > 0 ? play.moments[count - 1].event : -1;
+    const current = count > 0 ? replay.moments[count - 1].event : -1;
     this.#current?.removeAttribute('aria-selected');
     this.#current = current < 0 ? null : this.#rows[current].row;
     this.#current?.setAttribute('aria-selected', 'true');
@@ -64,7 +64,7 @@ export class TraceLog extends HTMLElement {
     else this.#list.removeAttribute('aria-activedescendant');
   }
 
-  /** Bring the present line into sight: within the log only, since scrollIntoView would move the page as well. */
+  /** Scroll the log to the current line. scrollIntoView would scroll the page, too. */
   follow() {
     const row = this.#current;
     if (!row) return;
@@ -76,25 +76,25 @@ export class TraceLog extends HTMLElement {
     }
   }
 
-  /** One line as it is known when so many moments are past. @param {number} which @param {number} count */
+  /** One line, as far as it is known after `count` moments. @param {number} which @param {number} count */
   #write(which, count) {
-    const { trace, entered, left } = /** @type {Play} */ (this.#play);
+    const { trace, entered, left } = /** @type {Replay} */ (this.#replay);
     const event = trace.events[which];
     const { row, text } = this.#rows[which];
-    const over = left[which] >= 0 && left[which] < count;
+    const ended = left[which] >= 0 && left[which] < count;
     row.hidden = entered[which] >= count;
-    row.classList.toggle('failed', over && failed(event));
-    say(text, over ? lineText(event) : begunText(event));
+    row.classList.toggle('failed', ended && failed(event));
+    setText(text, ended ? lineText(event) : startText(event));
   }
 
   /** @param {KeyboardEvent} key */
   #key(key) {
-    const play = this.#play;
-    if (!play || key.altKey || key.ctrlKey || key.metaKey) return;
-    const current = this.#count > 0 ? play.moments[this.#count - 1].event : -1;
-    const way = key.key === 'ArrowDown' ? 1 : key.key === 'ArrowUp' ? -1 : 0;
-    if (way === 0) return;
-    const next = current + way;
+    const replay = this.#replay;
+    if (!replay || key.altKey || key.ctrlKey || key.metaKey) return;
+    const current = this.#count > 0 ? replay.moments[this.#count - 1].event : -1;
+    const direction = key.key === 'ArrowDown' ? 1 : key.key === 'ArrowUp' ? -1 : 0;
+    if (direction === 0) return;
+    const next = current + direction;
     key.preventDefault();
     if (next >= 0 && next < this.#rows.length) this.#pick(next);
   }

@@ -1,12 +1,12 @@
-// <percentiles-chart>: round-trip times on the axis that Gil Tene's HdrHistogram made known: each step to the right is
-// another nine (90, 99, 99.9 %), so that the rare slow trips get as much room as the common ones.
+// <percentiles-chart>: round-trip times by percentile, on the axis that Gil Tene's HdrHistogram made known: each tick adds a
+// nine (90 %, 99 %, 99.9 %), so that the slow tail gets as much room as the bulk.
+import { color } from '../../shared/colors.js';
+import { duration, significant, timeTick } from '../../shared/format.js';
+import { lookOf, named } from '../../shared/mechanisms.js';
 import { defineChart } from './chart.js';
 import { axis, drawLabels, drawMark, logAxis, roomFor, write } from './drawing.js';
-import { duration, significant, timeStep } from './format.js';
-import { named } from './html.js';
-import { colour, lookOf } from './marks.js';
 
-/** The place of a percentile on the axis: 0 -> 0, 90 -> 1, 99 -> 2. @param {number} percent */
+/** The position of a percentile on the axis: 0 -> 0, 90 -> 1, 99 -> 2. @param {number} percent */
 const nines = (percent) => -Math.log10(1 - percent / 100);
 const MARKED = [50, 90, 99, 99.9, 99.99, 99.999, 99.9999];
 const COLUMNS = ['min', 'p50', 'p90', 'p99', 'p99.9', 'p99.99', 'max'];
@@ -17,11 +17,11 @@ defineChart('percentiles-chart', {
     const times = [...points.map(([, ns]) => ns), floors.cacheLineRoundTripNs ?? points[0][1]];
     const max = Math.max(...points.map(([percent]) => nines(percent)));
     const steps = MARKED.map(nines).filter((step) => step <= max);
-    const say = (/** @type {number} */ step) => `${Number((100 - 100 / 10 ** step).toFixed(4))} %`;
+    const label = (/** @type {number} */ step) => `${Number((100 - 100 / 10 ** step).toFixed(4))} %`;
     return {
       scales: {
-        x: { ...axis('share of the round trips', steps, say), min: 0, max },
-        y: logAxis('round trip', times, timeStep),
+        x: { ...axis('share of round trips', steps, label), min: 0, max },
+        y: logAxis('round-trip time', times, timeTick),
       },
       right: roomFor(results.map(({ mechanism }) => mechanism)) + 34,
     };
@@ -40,14 +40,14 @@ defineChart('percentiles-chart', {
         borderDash: dash,
       };
     });
-    return [{ data: floor, showLine: true, borderColor: colour('soft'), borderWidth: 1, borderDash: [2, 3] }, ...lines];
+    return [{ data: floor, showLine: true, borderColor: color('soft'), borderWidth: 1, borderDash: [2, 3] }, ...lines];
   },
 
   paint({ scales: { x, y }, chartArea }, ctx, { results, floors }) {
     const { right } = chartArea;
     const floorNs = floors.cacheLineRoundTripNs;
     if (floorNs !== null) {
-      const text = `floor: a bare cache line, ${duration(floorNs)}`;
+      const text = `floor: cache-line round trip, ${duration(floorNs)}`;
       write(ctx, text, right, y.getPixelForValue(floorNs) + 10, { align: 'right', tone: 'soft' });
     }
     const labels = results.map(({ mechanism, roundTrip: { distribution } }) => {
@@ -64,7 +64,7 @@ defineChart('percentiles-chart', {
   },
 
   tip(_result, { percent, y }) {
-    return `${significant(percent, percent > 99 ? 6 : 3)} % took at most ${duration(y)}`;
+    return `${significant(percent, percent > 99 ? 6 : 3)} % within ${duration(y)}`;
   },
 
   rows({ results }) {
@@ -78,6 +78,6 @@ defineChart('percentiles-chart', {
   describe({ results, floors }) {
     const each = results.map(({ title, roundTrip: { ns } }) => `${title} ${duration(ns.p50)} and ${duration(ns.p99)}`);
     const floor = duration(floors.cacheLineRoundTripNs);
-    return `Line chart of round-trip times by percentile. Median and 99 %: ${each.join('; ')}. Floor: ${floor}.`;
+    return `Line chart of round-trip times by percentile. Median and 99th percentile: ${each.join('; ')}. Floor: ${floor}.`;
   },
 });

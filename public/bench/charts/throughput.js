@@ -1,9 +1,9 @@
-// <throughput-chart>: messages a second, median, quartiles and every sample, one row a mechanism on a logarithmic scale.
-// Dots, not bars: a logarithmic scale has no zero for a bar to stand on.
+// <throughput-chart>: messages per second on a logarithmic scale: median, quartiles and every sample, one row per mechanism.
+// Dots, not bars, because a logarithmic scale has no zero for a bar to start at.
+import { rate, rateTick, significant } from '../../shared/format.js';
+import { named } from '../../shared/mechanisms.js';
 import { defineChart } from './chart.js';
 import { drawMark, logAxis, roomFor, rowAxis, stroke, write } from './drawing.js';
-import { rate, rateStep, significant } from './format.js';
-import { named } from './html.js';
 
 /** @param {Result} result */
 const rateOf = (result) => result.throughput.messagesPerSecond;
@@ -19,7 +19,7 @@ defineChart('throughput-chart', {
     const rates = figures.results.map(rateOf);
     const values = rates.flatMap(({ samples }) => samples);
     return {
-      scales: { x: logAxis('messages a second', values, rateStep), y: rowAxis(figures) },
+      scales: { x: logAxis('messages per second', values, rateTick), y: rowAxis(figures) },
       right: roomFor(rates.map(({ median }) => rate(median))) + 16,
     };
   },
@@ -49,6 +49,6 @@ defineChart('throughput-chart', {
 
   describe({ results }) {
     const each = results.map((result) => `${result.title} ${rate(rateOf(result).median)}`);
-    return `Dot plot of the median messages a second on a logarithmic scale: ${each.join('; ')}.`;
+    return `Dot plot of median messages per second on a logarithmic scale: ${each.join('; ')}.`;
   },
 });

@@ -1,25 +1,24 @@
-// What the four charts have in common: the canvas, the sentence and the table below it, the colours of the theme, the
-// picture to keep. A chart is drawn again whenever more is known, at most once a frame, and never animated: the page
-// shares the machine with what it measures.
+// The custom element behind all four charts: canvas, sentence, table, PNG export. It redraws when data arrives, at most once
+// per frame and without animation, because the page shares the machine with the measurement.
+import { color, onColorsChange } from '../../shared/colors.js';
+import { fillRows, h } from '../../shared/dom.js';
+import { dateTime } from '../../shared/format.js';
 import { write } from './drawing.js';
-import { when } from './format.js';
-import { fill, h } from './html.js';
-import { colour, onTheme } from './marks.js';
 
-/** The most telling time of a mechanism. @param {Result} result */
+/** The time that charts sort by and label: the median round trip. @param {Result} result */
 export const tripNs = (result) => Number(result.roundTrip.ns.p50);
 
-/** The element: each kind of chart gives it a drawing. */
+/** The base element; each kind of chart supplies a drawing. */
 export class LabChart extends HTMLElement {
   drawing = /** @type {Drawing} */ (Object());
   /** @type {Figures | null} */ #figures = null;
   #sentence = '';
   /** @type {any} */ #chart = null;
-  #drawing = 0;
+  #frame = 0;
 
   connectedCallback() {
     this.#part('.save').addEventListener('click', () => this.#save());
-    onTheme(() => this.#later());
+    onColorsChange(() => this.#schedule());
   }
 
   /** @param {string} selector @returns {any} */
@@ -28,7 +27,7 @@ export class LabChart extends HTMLElement {
   }
 
   /**
-   * @param {Figures} figures a run, or as much of one as there is
+   * @param {Figures} figures of a finished run, or of a run in progress
    * @param {string} sentence
    */
   show(figures, sentence) {
@@ -36,12 +35,12 @@ export class LabChart extends HTMLElement {
     const results = [...figures.results].sort((a, b) => rank(a) - rank(b));
     this.#figures = { ...figures, results };
     this.#sentence = sentence;
-    this.#later();
+    this.#schedule();
   }
 
-  #later() {
-    cancelAnimationFrame(this.#drawing);
-    this.#drawing = requestAnimationFrame(() => this.#draw());
+  #schedule() {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = requestAnimationFrame(() => this.#draw());
   }
 
   #draw() {
@@ -53,7 +52,7 @@ export class LabChart extends HTMLElement {
     this.#part('.reading').textContent = this.#sentence;
     this.#part('.plot').style.height = rowRem ? `${mostRows * rowRem + 4.25}rem` : '';
     canvas.setAttribute('aria-label', describe(figures));
-    fill(this.#part('tbody'), rows(figures));
+    fillRows(this.#part('tbody'), rows(figures));
 
     const { scales, right } = axes(figures);
     const options = {
@@ -68,9 +67,9 @@ export class LabChart extends HTMLElement {
         tooltip: {
           displayColors: false,
           filter: (/** @type {any} */ { dataset }) => dataset.result && tip,
-          backgroundColor: colour('ink'),
-          titleColor: colour('paper'),
-          bodyColor: colour('paper'),
+          backgroundColor: color('ink'),
+          titleColor: color('paper'),
+          bodyColor: color('paper'),
           callbacks: {
             title: (/** @type {any[]} */ [item]) => item?.dataset.result.title,
             label: (/** @type {any} */ { dataset, raw }) => tip?.(dataset.result, raw),
@@ -92,7 +91,7 @@ export class LabChart extends HTMLElement {
     this.#chart.update('none');
   }
 
-  /** The chart as a picture that stands on its own: heading, machine and date, the ground behind it. */
+  /** Save the chart as a PNG that is complete by itself: heading, machine, date and background. */
   #save() {
     const chart = this.#chart;
     const run = /** @type {Partial<RunFile>} */ (this.#figures);
@@ -101,18 +100,18 @@ export class LabChart extends HTMLElement {
     const [margin, head, scale] = [24, 56, 2];
     chart.options.devicePixelRatio = scale;
     chart.resize();
-    const picture = h('canvas', { width: (width + 2 * margin) * scale, height: (height + head + 2 * margin) * scale });
-    const ctx = /** @type {Canvas} */ (picture.getContext('2d'));
-    const about = [run.environment?.cpu, run.environment?.kernel, run.startedAt && when(run.startedAt)];
+    const image = h('canvas', { width: (width + 2 * margin) * scale, height: (height + head + 2 * margin) * scale });
+    const ctx = /** @type {Canvas} */ (image.getContext('2d'));
+    const about = [run.environment?.cpu, run.environment?.kernel, run.startedAt && dateTime(run.startedAt)];
     ctx.scale(scale, scale);
-    ctx.fillStyle = colour('paper');
-    ctx.fillRect(0, 0, picture.width, picture.height);
+    ctx.fillStyle = color('paper');
+    ctx.fillRect(0, 0, image.width, image.height);
     write(ctx, this.#part('h3').textContent, margin, margin + 10, { size: 18 });
     write(ctx, about.filter(Boolean).join(' · '), margin, margin + 34, { tone: 'soft' });
     ctx.drawImage(chart.canvas, margin, margin + head, width, height);
     delete chart.options.devicePixelRatio;
     chart.resize();
-    picture.toBlob((blob) => {
+    image.toBlob((blob) => {
       const address = URL.createObjectURL(/** @type {Blob} */ (blob));
       h('a', { href: address, download: `crossings-${this.localName.replace('-chart', '')}.png` }).click();
       setTimeout(() => URL.revokeObjectURL(address), 10_000);
@@ -121,7 +120,7 @@ export class LabChart extends HTMLElement {
 }
 
 /**
- * Define an element that draws one kind of chart.
+ * Define the element of one kind of chart.
  * @param {string} name
  * @param {Drawing} drawing
  */

@@ -1,38 +1,38 @@
-// A recording as the theatre plays it: its moments in the order of time, and the world after each of them. Nothing here
-// knows of the page, and nothing here is invented: a world changes only by what the recording says of an event.
+// A recording prepared for playback: its moments in order of time, and a snapshot of both processes and the kernel after each.
+// Only the recorded effects of events change a snapshot; there is no model of a pipe or a socket here.
 
 /**
  * @typedef {import('./types.js').Trace} Trace
  * @typedef {import('./types.js').TraceEvent} TraceEvent
  * @typedef {import('./types.js').Moment} Moment
- * @typedef {import('./types.js').World} World
- * @typedef {import('./types.js').Play} Play
+ * @typedef {import('./types.js').Snapshot} Snapshot
+ * @typedef {import('./types.js').Replay} Replay
  */
 
-/** The parts that a recording is played in: set-up, each message, tear-down. @param {Trace} trace */
-function segmentsOf({ parameters }) {
+/** @param {Trace} trace */
+function partsOf({ parameters }) {
   const messages = Array.from({ length: parameters.messages }, (_, i) => ({
     name: `message ${i + 1}`,
     message: i + 1,
     phase: 'message',
   }));
   return [
-    { name: 'set-up', message: null, phase: 'setup' },
+    { name: 'setup', message: null, phase: 'setup' },
     ...messages,
-    { name: 'tear-down', message: null, phase: 'teardown' },
+    { name: 'teardown', message: null, phase: 'teardown' },
   ];
 }
 
 /**
- * Each event is seen twice, when it begins and when it ends; one that never ends, and a step during which nothing else
- * happens, once. A moment belongs to the latest message that either process has begun.
+ * An event has two moments, its beginning and its end. It has one if it never ends, or if it is a step during which nothing
+ * else occurs. A moment belongs to the latest message that either process has begun.
  * @param {Trace} trace
  * @returns {Moment[]}
  */
-export function momentsOf(trace) {
+function momentsOf(trace) {
   const edges = trace.events.flatMap(({ t, end }, event) => {
-    const enter = { at: t, edge: 'enter', event, segment: 0 };
-    return end === null ? [{ ...enter, edge: 'whole' }] : [enter, { at: end, edge: 'leave', event, segment: 0 }];
+    const enter = { at: t, edge: 'enter', event, part: 0 };
+    return end === null ? [{ ...enter, edge: 'whole' }] : [enter, { at: end, edge: 'leave', event, part: 0 }];
   });
   edges.sort((a, b) => a.at - b.at || a.event - b.event);
   const moments = /** @type {Moment[]} */ (
@@ -45,20 +45,20 @@ export function momentsOf(trace) {
     })
   );
   const last = moments.findLastIndex(({ event }) => trace.events[event].phase === 'message');
-  let segment = 0;
+  let part = 0;
   for (const [i, moment] of moments.entries()) {
     const { phase, message } = trace.events[moment.event];
-    if (i > last && last >= 0) segment = trace.parameters.messages + 1;
-    else if (phase === 'message') segment = Math.max(segment, message ?? 1);
-    moment.segment = segment;
+    if (i > last && last >= 0) part = trace.parameters.messages + 1;
+    else if (phase === 'message') part = Math.max(part, message ?? 1);
+    moment.part = part;
   }
   return moments;
 }
 
-const NOTHING = { crossings: 0, kernelCopies: 0, ownCopies: 0, bytes: 0, sleeps: 0 };
+const ZERO = { crossings: 0, kernelCopies: 0, ownCopies: 0, bytes: 0, sleeps: 0 };
 
-/** @param {Trace} trace @returns {World} */
-function beginning(trace) {
+/** @param {Trace} trace @returns {Snapshot} */
+function firstSnapshot(trace) {
   const first = trace.events[0]?.pid;
   return {
     processes: trace.processes.map(({ pid, role }) => ({
@@ -72,12 +72,12 @@ function beginning(trace) {
       crossings: 0,
     })),
     objects: Object.fromEntries(trace.objects.map(({ id }) => [id, { items: [], words: {} }])),
-    total: NOTHING,
-    messages: NOTHING,
+    total: ZERO,
+    messages: ZERO,
   };
 }
 
-/** Take `bytes` from the front of what lies in a stream. @param {import('./types.js').Item[]} items @param {number} bytes */
+/** Remove `bytes` from the front of a stream. @param {import('./types.js').Item[]} items @param {number} bytes */
 function takeBytes(items, bytes) {
   const rest = [];
   let left = bytes;
@@ -89,7 +89,7 @@ function takeBytes(items, bytes) {
   return rest;
 }
 
-/** Mark the first that was not yet read. @param {import('./types.js').Item[]} items @returns {import('./types.js').Item[]} */
+/** Mark the first unread item as read. @param {import('./types.js').Item[]} items @returns {import('./types.js').Item[]} */
 function markRead(items) {
   const unread = items.findIndex(({ state }) => state !== 'read');
   return items.map((item, i) => (i === unread ? { ...item, state: 'read' } : item));
@@ -98,30 +98,30 @@ function markRead(items) {
 /** @param {import('./types.js').Mapping[]} maps @param {string} object */
 const without = (maps, object) => maps.filter((mapping) => mapping.object !== object);
 
-/** A copy of a world in which one event's changes can be made. */
+/** A copy of a snapshot, to which the changes of one event are applied. */
 class Change {
-  /** @param {World} world @param {TraceEvent} event */
-  constructor(world, event) {
-    this.world = { ...world, processes: [...world.processes] };
+  /** @param {Snapshot} snapshot @param {TraceEvent} event */
+  constructor(snapshot, event) {
+    this.snapshot = { ...snapshot, processes: [...snapshot.processes] };
     this.event = event;
   }
 
   /** @param {number} pid @param {Partial<import('./types.js').ProcessState>} changes */
   process(pid, changes) {
-    const i = this.world.processes.findIndex((process) => process.pid === pid);
-    if (i >= 0) this.world.processes[i] = { ...this.world.processes[i], ...changes };
+    const i = this.snapshot.processes.findIndex((process) => process.pid === pid);
+    if (i >= 0) this.snapshot.processes[i] = { ...this.snapshot.processes[i], ...changes };
   }
 
   get self() {
     return /** @type {import('./types.js').ProcessState} */ (
-      this.world.processes.find(({ pid }) => pid === this.event.pid)
+      this.snapshot.processes.find(({ pid }) => pid === this.event.pid)
     );
   }
 
   /** @param {string} id @param {Partial<import('./types.js').ObjectState>} changes */
   object(id, changes) {
-    const before = this.world.objects[id];
-    if (before) this.world.objects = { ...this.world.objects, [id]: { ...before, ...changes } };
+    const before = this.snapshot.objects[id];
+    if (before) this.snapshot.objects = { ...this.snapshot.objects, [id]: { ...before, ...changes } };
   }
 
   /** @param {Partial<import('./types.js').Counters>} more */
@@ -131,8 +131,8 @@ class Change {
       for (const [name, value] of Object.entries(more)) sum[name] += value;
       return sum;
     };
-    this.world.total = add(this.world.total);
-    if (this.event.phase === 'message') this.world.messages = add(this.world.messages);
+    this.snapshot.total = add(this.snapshot.total);
+    if (this.event.phase === 'message') this.snapshot.messages = add(this.snapshot.messages);
   }
 
   /** @param {import('./types.js').Effect} effect */
@@ -161,39 +161,39 @@ class Change {
         this.count({ kernelCopies: 1, bytes });
         const inward = effect.from === 'process';
         const id = /** @type {string} */ (inward ? effect.to : effect.from);
-        const items = this.world.objects[id]?.items ?? [];
+        const items = this.snapshot.objects[id]?.items ?? [];
         return this.object(id, { items: inward ? [...items, item] : takeBytes(items, bytes) });
       }
       case 'store': {
         this.count({ ownCopies: 1, bytes });
-        const unread = (this.world.objects[object]?.items ?? []).filter(({ state }) => state !== 'read');
+        const unread = (this.snapshot.objects[object]?.items ?? []).filter(({ state }) => state !== 'read');
         return this.object(object, { items: [...unread, { ...item, state: 'held' }] });
       }
       case 'publish': {
-        const items = this.world.objects[object]?.items ?? [];
+        const items = this.snapshot.objects[object]?.items ?? [];
         return this.object(object, {
           items: items.map((held) => (held.state === 'held' ? { ...held, state: 'there' } : held)),
         });
       }
       case 'load':
         this.count({ ownCopies: 1, bytes });
-        return this.object(object, { items: markRead(this.world.objects[object]?.items ?? []) });
+        return this.object(object, { items: markRead(this.snapshot.objects[object]?.items ?? []) });
     }
   }
 
-  /** The words of shared memory as they were read. @param {import('./types.js').TracedObject[]} objects */
-  remember(objects) {
+  /** Record the observed words of shared memory. @param {import('./types.js').TracedObject[]} objects */
+  observe(objects) {
     for (const { id, words } of objects) {
       const known = words?.filter((word) => this.event.memory && word in this.event.memory) ?? [];
       if (known.length === 0) continue;
-      const seen = Object.fromEntries(known.map((word) => [word, this.event.memory?.[word] ?? 0]));
-      this.object(id, { words: { ...this.world.objects[id].words, ...seen } });
+      const values = Object.fromEntries(known.map((word) => [word, this.event.memory?.[word] ?? 0]));
+      this.object(id, { words: { ...this.snapshot.objects[id].words, ...values } });
     }
   }
 }
 
-/** The world after a moment. @param {Trace} trace @param {World} before @param {Moment} moment @returns {World} */
-function after(trace, before, moment) {
+/** The snapshot after a moment. @param {Trace} trace @param {Snapshot} before @param {Moment} moment @returns {Snapshot} */
+function snapshotAfter(trace, before, moment) {
   const event = trace.events[moment.event];
   const change = new Change(before, event);
   if (moment.edge !== 'leave') {
@@ -206,25 +206,25 @@ function after(trace, before, moment) {
   if (moment.edge !== 'enter') {
     change.process(event.pid, { doing: null });
     for (const effect of event.effects) change.apply(effect);
-    change.remember(trace.objects);
+    change.observe(trace.objects);
     if (event.sleeps) change.count({ sleeps: event.sleeps });
   }
-  return change.world;
+  return change.snapshot;
 }
 
-/** @param {Trace} trace @returns {Play} */
-export function playOf(trace) {
+/** @param {Trace} trace @returns {Replay} */
+export function replayOf(trace) {
   const moments = momentsOf(trace);
-  const worlds = [beginning(trace)];
+  const snapshots = [firstSnapshot(trace)];
   const entered = trace.events.map(() => -1);
   const left = trace.events.map(() => -1);
   for (const [i, moment] of moments.entries()) {
-    worlds.push(after(trace, worlds[i], moment));
+    snapshots.push(snapshotAfter(trace, snapshots[i], moment));
     if (moment.edge !== 'leave') entered[moment.event] = i;
     if (moment.edge !== 'enter') left[moment.event] = i;
   }
-  return { trace, moments, worlds, entered, left, segments: segmentsOf(trace) };
+  return { trace, moments, snapshots, entered, left, parts: partsOf(trace) };
 }
 
-/** Does the recording say that this process slept in the call that it is in? @param {Trace} trace @param {number | null} event */
+/** Did the process sleep during this event? @param {Trace} trace @param {number | null} event */
 export const sleepsIn = (trace, event) => event !== null && (trace.events[event].sleeps ?? 0) > 0;

@@ -1,18 +1,17 @@
-// <crossings-chart>: how often a round trip enters the kernel beside how long it takes, and how much of that time the
-// entering alone explains.
+// <crossings-chart>: system calls per round trip against round-trip time, with the cost of the calls alone as a curve.
+import { color } from '../../shared/colors.js';
+import { crossingCount, duration, significant, timeTick } from '../../shared/format.js';
+import { named } from '../../shared/mechanisms.js';
 import { defineChart, tripNs } from './chart.js';
 import { axis, drawLabels, drawMark, logAxis, roomFor, stroke, write } from './drawing.js';
-import { crossingCount, duration, significant, timeStep } from './format.js';
-import { named } from './html.js';
-import { colour } from './marks.js';
 
 /** @param {Result} result */
 const calls = (result) => result.crossings.perRoundTrip;
-/** Those whose crossings could be counted. @param {Figures} figures */
+/** The results whose crossings could be counted. @param {Figures} figures */
 const counted = ({ results }) => results.filter((result) => calls(result) !== null);
 /** @param {Result} result */
 const labelOf = (result) => `${result.mechanism} ${duration(tripNs(result))}`;
-/** What the crossings alone take, nanoseconds. @param {Figures} figures @param {Result} result */
+/** The cost of the crossings alone, nanoseconds. @param {Figures} figures @param {Result} result */
 const billNs = ({ floors }, result) => (calls(result) === null ? null : Number(calls(result)) * floors.syscallNs);
 
 defineChart('crossings-chart', {
@@ -24,8 +23,8 @@ defineChart('crossings-chart', {
     const times = [...figures.results.map(tripNs), figures.floors.syscallNs];
     return {
       scales: {
-        x: { ...axis('system calls of a round trip', steps), min: -0.25, max: end + 0.25 },
-        y: logAxis('median round trip', times, timeStep),
+        x: { ...axis('system calls per round trip', steps), min: -0.25, max: end + 0.25 },
+        y: logAxis('median round trip', times, timeTick),
       },
       right: roomFor(results.map(labelOf)) + 24,
     };
@@ -37,7 +36,7 @@ defineChart('crossings-chart', {
       x: ((i + 1) / 200) * end,
       y: ((i + 1) / 200) * end * syscallNs,
     }));
-    return [{ data, showLine: true, borderColor: colour('ink'), borderWidth: 1.25, borderDash: [5, 4] }];
+    return [{ data, showLine: true, borderColor: color('ink'), borderWidth: 1.25, borderDash: [5, 4] }];
   },
 
   paint({ scales: { x, y }, chartArea }, ctx, figures) {
@@ -50,14 +49,14 @@ defineChart('crossings-chart', {
       y.getPixelForValue(tripNs(result)),
     ];
     const below = y.getPixelForValue(x.max * syscallNs) + 34;
-    write(ctx, `calls × ${duration(syscallNs)}`, right - 2, below, { align: 'right', tone: 'soft' });
+    write(ctx, `calls alone, ${duration(syscallNs)} each`, right - 2, below, { align: 'right', tone: 'soft' });
     if (crossing[0]) {
-      // From the curve up to the fastest that crosses: what the calls alone do not explain.
+      // From the curve up to the fastest mechanism that makes calls: the time that the calls alone do not explain.
       const [at, up] = place(crossing[0]);
       const bill = Number(billNs(figures, crossing[0]));
       const low = y.getPixelForValue(bill);
       stroke(ctx, 'soft', 1, [at, up + 8, at, low], [at - 4, low, at + 4, low]);
-      const rest = `the other ${significant(100 - (100 * bill) / tripNs(crossing[0]))} %`;
+      const rest = `everything else: ${significant(100 - (100 * bill) / tripNs(crossing[0]))} %`;
       write(ctx, rest, at - 8, (up + low) / 2, { align: 'right', tone: 'soft' });
     }
     const labels = results.map((result) => {
@@ -68,7 +67,7 @@ defineChart('crossings-chart', {
     drawLabels(ctx, labels, chartArea);
     for (const result of results.toReversed()) {
       const [at, up] = place(result);
-      drawMark(ctx, result.mechanism, at, up); // the fastest last: on top where they crowd
+      drawMark(ctx, result.mechanism, at, up); // the fastest is drawn last, on top of its neighbors
     }
   },
 
@@ -92,6 +91,6 @@ defineChart('crossings-chart', {
     const each = results.map(
       (result) => `${result.title} ${crossingCount(calls(result))} calls, ${duration(tripNs(result))}`,
     );
-    return `Scatter plot of the system calls of a round trip and its median time: ${each.join('; ')}.`;
+    return `Scatter plot of system calls per round trip and median round-trip time: ${each.join('; ')}.`;
   },
 });

@@ -1,99 +1,79 @@
-// <trace-timeline>: the lanes of process, kernel, process along stretched time, with the present in the middle. A canvas,
-// since thousands of events must scroll smoothly: only what is in sight is drawn. The log has the same as text.
-import { h } from './dom.js';
-import { sleepsIn } from './model.js';
-import { countShown } from './stretch.js';
+// <trace-timeline>: lanes for process, kernel and process along the time scale, with the present in the middle. A canvas that
+// draws only what is visible, because thousands of events must scroll smoothly. The log shows the same events as text.
+import { areaColor, color, onColorsChange, textOn } from '../../shared/colors.js';
+import { h } from '../../shared/dom.js';
+import { sleepsIn } from '../model/replay.js';
+import { countUpTo } from '../model/time-scale.js';
 
-/** @typedef {import('./types.js').Play} Play */
+/** @typedef {import('../model/types.js').Replay} Replay */
 
 const HEIGHT = 184; // CSS pixels
-const PER_MS = 0.135; // pixels for a millisecond of shown time
-const PRESENT = 0.5; // of the width: where the present stands
+const PER_MS = 0.135; // pixels per millisecond of display time
+const PRESENT = 0.5; // position of the present, as a share of the width
 const LANE = 16; // height of a bar
 const LANES = [
-  { own: 34, kernel: 76 }, // the first process: its own lane, its calls in the kernel's
+  { own: 34, kernel: 76 }, // user space and kernel lane of the first process
   { own: 150, kernel: 108 },
 ];
 const KERNEL = { top: 68, bottom: 132 };
 
-const forced = matchMedia('(forced-colors: active)');
-
-/** Where the reader's system chooses all colours, ours by the part that they play. @type {Record<string, string>} */
-const FORCED = {
-  '--ink': 'CanvasText',
-  '--soft': 'CanvasText',
-  '--line': 'Canvas',
-  '--edge': 'CanvasText',
-  '--raised': 'Canvas',
-  '--sunken': 'Canvas',
-  '--paper': 'Canvas',
-  '--accent': 'Highlight',
-  '--focus': 'Highlight',
-};
-
-/** Near-black or white, whichever can be read on a colour (WCAG 2.2, relative luminance). @param {string} colour 'rgb(…)' */
-function readable(colour) {
-  const [red, green, blue] = (colour.match(/[\d.]+/g) ?? []).map((part) => {
-    const share = Number(part) / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? '#111' : '#fff';
-}
-
-/** @typedef {{event: number, from: number, to: number, process: number}} Bar in shown milliseconds */
+/** @typedef {{event: number, from: number, to: number, process: number}} Bar in milliseconds of display time */
 
 export class TraceTimeline extends HTMLElement {
-  /** @type {Play | null} */ #play = null;
+  /** @type {Replay | null} */ #replay = null;
   /** @type {Bar[]} */ #bars = [];
-  /** @type {{process: number, from: number, to: number}[]} */ #own = []; // while it runs its own code
+  /** @type {{process: number, from: number, to: number}[]} */ #userSpace = []; // while it runs in user space
   /** @type {number[]} */ #begins = []; // of the bars, ascending
   /** @type {{at: number, name: string}[]} */ #parts = [];
   #longest = 0;
   /** @type {Map<string, number>} */ #widths = new Map(); // of texts, pixels
   #font = '';
-  #onAccent = ''; // the colour of text on the accent
+  #accent = '';
+  #onAccent = ''; // the color of text on the accent
   #position = 0;
   #width = 0;
   #hideFuture = false;
-  /** @type {Record<string, string>} */ #colours = {};
   #canvas = h('canvas', { role: 'img' });
   #ink = this.#canvas.getContext('2d');
+
+  #unsubscribe = () => {};
 
   connectedCallback() {
     this.replaceChildren(this.#canvas);
     new ResizeObserver(() => this.#resize()).observe(this);
-    document.documentElement.addEventListener('themechange', () => this.#recolour());
-    for (const query of [matchMedia('(prefers-color-scheme: dark)'), forced]) {
-      query.addEventListener('change', () => this.#recolour());
-    }
+    this.#unsubscribe = onColorsChange(() => this.#restyle());
     this.#canvas.addEventListener('click', (click) => this.#pick(click));
   }
 
-  /** @param {Play} play @param {number[]} shown when each moment is shown, milliseconds */
-  load(play, shown) {
-    this.#play = play;
-    const { trace, entered, left } = play;
+  disconnectedCallback() {
+    this.#unsubscribe();
+  }
+
+  /** @param {Replay} replay @param {number[]} times when each moment is displayed, milliseconds */
+  load(replay, times) {
+    this.#replay = replay;
+    const { trace, entered, left } = replay;
     this.#bars = trace.events.map(({ pid }, event) => {
-      const from = shown[entered[event]];
-      const to = left[event] >= 0 ? shown[left[event]] : from;
+      const from = times[entered[event]];
+      const to = left[event] >= 0 ? times[left[event]] : from;
       return { event, from, to, process: trace.processes.findIndex((process) => process.pid === pid) };
     });
-    this.#own = this.#ownCode(trace);
+    this.#userSpace = this.#userSpaceBars(trace);
     this.#begins = this.#bars.map(({ from }) => from);
     this.#longest = Math.max(0, ...this.#bars.map(({ from, to }) => to - from));
-    this.#parts = play.moments.flatMap(({ segment }, i) => {
-      if (i > 0 && play.moments[i - 1].segment === segment) return [];
-      return [{ at: i === 0 ? 0 : shown[i] - 20, name: play.segments[segment].name }];
+    this.#parts = replay.moments.flatMap(({ part }, i) => {
+      if (i > 0 && replay.moments[i - 1].part === part) return [];
+      return [{ at: i === 0 ? 0 : times[i] - 20, name: replay.parts[part].name }];
     });
     this.#canvas.setAttribute(
       'aria-label',
-      `The lanes of writer, kernel and reader over ${trace.events.length} events; the log tells the same in words.`,
+      `Timeline of writer, kernel and reader, ${trace.events.length} events. The log lists the same events.`,
     );
-    this.#recolour();
+    this.#restyle();
   }
 
-  /** The stretches between the calls of each process. @param {import('./types.js').Trace} trace */
-  #ownCode({ events, processes }) {
+  /** The intervals between the calls of each process. @param {import('../model/types.js').Trace} trace */
+  #userSpaceBars({ events, processes }) {
     return processes.flatMap((_, process) => {
       const bars = this.#bars.filter((bar) => bar.process === process);
       const calls = bars.filter(({ event }) => events[event].kind === 'syscall');
@@ -110,21 +90,11 @@ export class TraceTimeline extends HTMLElement {
     this.#draw();
   }
 
-  #recolour() {
-    const style = getComputedStyle(this);
-    this.#font = `12px ${style.fontFamily}`;
+  #restyle() {
+    this.#font = `12px ${getComputedStyle(this).fontFamily}`;
     this.#widths.clear();
-    const names = ['--ink', '--soft', '--line', '--edge', '--raised', '--sunken', '--paper', '--accent', '--focus'];
-    // Canvas does not know light-dark(): let the browser work each colour out.
-    const probe = h('span', { hidden: true });
-    probe.style.forcedColorAdjust = 'none';
-    this.append(probe);
-    for (const name of names) {
-      probe.style.color = forced.matches ? FORCED[name] : style.getPropertyValue(name);
-      this.#colours[name] = getComputedStyle(probe).color;
-    }
-    probe.remove();
-    this.#onAccent = readable(this.#colours['--accent']);
+    this.#accent = areaColor(this.#replay?.trace.mechanism ?? '');
+    this.#onAccent = textOn(this.#accent);
     this.#draw();
   }
 
@@ -151,40 +121,39 @@ export class TraceTimeline extends HTMLElement {
 
   #draw() {
     const ink = this.#ink;
-    const play = this.#play;
-    if (!ink || !play || this.#width === 0) return;
-    const colours = this.#colours;
+    const replay = this.#replay;
+    if (!ink || !replay || this.#width === 0) return;
     ink.clearRect(0, 0, this.#width, HEIGHT);
     ink.font = this.#font;
     ink.textBaseline = 'middle';
-    ink.fillStyle = colours['--sunken'];
+    ink.fillStyle = color('sunken');
     ink.fillRect(0, KERNEL.top, this.#width, KERNEL.bottom - KERNEL.top);
     this.#drawParts(ink);
 
     const reach = this.#width / PER_MS;
-    ink.fillStyle = colours['--ink'];
-    for (const { process, from, to } of this.#own) {
+    ink.fillStyle = color('ink');
+    for (const { process, from, to } of this.#userSpace) {
       const [left, right] = [Math.max(this.#x(from), -5), Math.min(this.#x(to), this.#width + 5)];
       if (right > left) ink.fillRect(left, LANES[process].own - 1, right - left, 2);
     }
     const [from, to] = [this.#position - reach - this.#longest, this.#position + reach];
-    const inSight = this.#bars.slice(countShown(this.#begins, from), countShown(this.#begins, to));
-    for (const bar of inSight) this.#drawBar(ink, play, bar);
-    for (const bar of inSight) this.#drawWake(ink, play, bar);
+    const visible = this.#bars.slice(countUpTo(this.#begins, from), countUpTo(this.#begins, to));
+    for (const bar of visible) this.#drawBar(ink, replay, bar);
+    for (const bar of visible) this.#drawWake(ink, replay, bar);
     const now = this.#x(this.#position);
-    // The future is pale, or not there at all while the reader of the page is guessing.
+    // The future is faded; during the quiz it is hidden.
     ink.globalAlpha = this.#hideFuture ? 1 : 0.6;
-    ink.fillStyle = colours['--raised'];
+    ink.fillStyle = color('raised');
     ink.fillRect(now + 1, 0, this.#width, HEIGHT);
     ink.globalAlpha = 1;
-    ink.fillStyle = colours['--focus'];
+    ink.fillStyle = color('focus');
     ink.fillRect(now - 1, 0, 2, HEIGHT);
-    this.#drawNames(ink, play);
+    this.#drawNames(ink, replay);
   }
 
-  /** Where set-up, each message and tear-down begin. @param {CanvasRenderingContext2D} ink */
+  /** The start of setup, each message and teardown. @param {CanvasRenderingContext2D} ink */
   #drawParts(ink) {
-    ink.fillStyle = this.#colours['--soft'];
+    ink.fillStyle = color('soft');
     for (const { at, name } of this.#parts) {
       const x = this.#x(at);
       if (x < -120 || x > this.#width) continue;
@@ -193,26 +162,24 @@ export class TraceTimeline extends HTMLElement {
     }
   }
 
-  /** @param {CanvasRenderingContext2D} ink @param {Play} play */
+  /** @param {CanvasRenderingContext2D} ink @param {Replay} replay */
   #drawNames(ink, { trace }) {
-    const colours = this.#colours;
     const names = [
       ...trace.processes.map(({ role }, i) => [role, LANES[i].own]),
       ['kernel', (KERNEL.top + KERNEL.bottom) / 2],
     ];
     for (const [name, y] of /** @type {[string, number][]} */ (names)) {
       const width = this.#widthOf(ink, name) + 10;
-      ink.fillStyle = colours['--raised'];
+      ink.fillStyle = color('raised');
       ink.fillRect(0, y - 9, width, 18);
-      ink.fillStyle = colours['--ink'];
+      ink.fillStyle = color('ink');
       ink.fillText(name, 4, y);
     }
   }
 
-  /** @param {CanvasRenderingContext2D} ink @param {Play} play @param {Bar} bar */
-  #drawBar(ink, play, { event: which, from, to, process }) {
-    const event = play.trace.events[which];
-    const colours = this.#colours;
+  /** @param {CanvasRenderingContext2D} ink @param {Replay} replay @param {Bar} bar */
+  #drawBar(ink, replay, { event: which, from, to, process }) {
+    const event = replay.trace.events[which];
     const [left, right] = [this.#x(from), this.#x(to)];
     if (right < -200) return;
     const { own, kernel } = LANES[process];
@@ -220,75 +187,75 @@ export class TraceTimeline extends HTMLElement {
     const inKernel = event.kind === 'syscall';
     const y = inKernel ? kernel : own;
     if (inKernel) {
-      ink.fillStyle = colours['--ink'];
+      ink.fillStyle = color('ink');
       const [top, bottom] = own < kernel ? [own, kernel] : [kernel, own];
       ink.fillRect(left, top, 1.5, bottom - top);
       if (event.end !== null) ink.fillRect(right - 1.5, top, 1.5, bottom - top);
     }
-    const asleep = inKernel && sleepsIn(play.trace, which);
-    ink.fillStyle = asleep ? colours['--sunken'] : inKernel ? colours['--accent'] : colours['--line'];
-    ink.strokeStyle = colours['--edge'];
+    const sleeping = inKernel && sleepsIn(replay.trace, which);
+    ink.fillStyle = sleeping || !inKernel ? color('sunken') : this.#accent;
+    ink.strokeStyle = color('edge');
     ink.beginPath();
     ink.roundRect(left, y - LANE / 2, width, LANE, 3);
     ink.fill();
     ink.stroke();
-    if (asleep) this.#hatch(ink, left, y - LANE / 2, width);
-    const label = `${event.name}${asleep ? '  asleep' : ''}`;
+    if (sleeping) this.#hatch(ink, left, y - LANE / 2, width);
+    const label = `${event.name}${sleeping ? '  sleeping' : ''}`;
     const above = own < kernel ? -1 : 1;
     const fits = this.#widthOf(ink, label) < width - 8;
     if (!inKernel && !fits && width > 60)
       return this.#label(ink, this.#cut(ink, label, width - 8), left + 4, y + 0.5, width);
-    ink.fillStyle = colours['--ink'];
+    ink.fillStyle = color('ink');
     if (inKernel && !fits) return this.#label(ink, event.name, left + 4, kernel - above * LANE, width + 60);
-    if (fits && inKernel && !asleep) ink.fillStyle = this.#onAccent;
+    if (fits && inKernel && !sleeping) ink.fillStyle = this.#onAccent;
     if (fits) ink.fillText(label, left + 4, y + 0.5);
     else this.#label(ink, event.name, left, own + above * LANE, width + 40);
   }
 
-  /** From the call that woke a sleeper to the end of its sleep. @param {CanvasRenderingContext2D} ink @param {Play} play @param {Bar} bar */
-  #drawWake(ink, play, { event: which, to, process }) {
-    const { wokenBy } = play.trace.events[which];
+  /** An arrow from the call that woke a sleeping process to the end of the sleep. @param {CanvasRenderingContext2D} ink @param {Replay} replay @param {Bar} bar */
+  #drawWake(ink, replay, { event: which, to, process }) {
+    const { wokenBy } = replay.trace.events[which];
     const waker = wokenBy === null || wokenBy === undefined ? undefined : this.#bars[wokenBy];
     const end = this.#x(to) - 1;
     if (!waker || waker.process === process || end < -50 || this.#x(waker.from) > this.#width) return;
     const start = Math.min(Math.max(this.#x(waker.from) + 4, 0), end);
     const [above, below] = [LANES[waker.process].kernel, LANES[process].kernel];
-    const way = below > above ? 1 : -1;
-    ink.strokeStyle = ink.fillStyle = this.#colours['--ink'];
+    const direction = below > above ? 1 : -1;
+    ink.strokeStyle = ink.fillStyle = color('ink');
     ink.lineWidth = 1.5;
     ink.beginPath();
-    ink.moveTo(start, above + (way * LANE) / 2);
-    const tip = below - (way * LANE) / 2;
-    ink.lineTo(end - 3, tip - way * 3);
+    ink.moveTo(start, above + (direction * LANE) / 2);
+    const tip = below - (direction * LANE) / 2;
+    ink.lineTo(end - 3, tip - direction * 3);
     ink.stroke();
     ink.beginPath();
     ink.moveTo(end, tip);
-    ink.lineTo(end - 8, tip - way * 2);
-    ink.lineTo(end - 2, tip - way * 9);
+    ink.lineTo(end - 8, tip - direction * 2);
+    ink.lineTo(end - 2, tip - direction * 9);
     ink.fill();
     ink.lineWidth = 1;
   }
 
-  /** As much of a text as there is room for. @param {CanvasRenderingContext2D} ink @param {string} text @param {number} room */
+  /** As much of a text as fits. @param {CanvasRenderingContext2D} ink @param {string} text @param {number} room */
   #cut(ink, text, room) {
     const share = room / this.#widthOf(ink, text);
     return `${text.slice(0, Math.max(1, Math.floor(text.length * share) - 2)).trimEnd()}…`;
   }
 
-  /** A name beside its bar, where there is room for it. @param {CanvasRenderingContext2D} ink @param {string} text @param {number} x @param {number} y @param {number} room */
+  /** A name beside its bar, if it fits. @param {CanvasRenderingContext2D} ink @param {string} text @param {number} x @param {number} y @param {number} room */
   #label(ink, text, x, y, room) {
     if (this.#widthOf(ink, text) > room) return;
-    ink.fillStyle = this.#colours['--soft'];
+    ink.fillStyle = color('soft');
     ink.fillText(text, x, y);
   }
 
-  /** Sleep: thin slanting lines. @param {CanvasRenderingContext2D} ink @param {number} x @param {number} y @param {number} width */
+  /** Hatching marks sleep. @param {CanvasRenderingContext2D} ink @param {number} x @param {number} y @param {number} width */
   #hatch(ink, x, y, width) {
     ink.save();
     ink.beginPath();
     ink.rect(x, y, width, LANE);
     ink.clip();
-    ink.strokeStyle = this.#colours['--edge'];
+    ink.strokeStyle = color('edge');
     ink.beginPath();
     const begin = Math.max(x, -LANE);
     const end = Math.min(x + width, this.#width + LANE);

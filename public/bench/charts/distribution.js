@@ -1,21 +1,21 @@
-// <distribution-chart>: how much the round trips of each mechanism differ among themselves. A row is a histogram in the
-// bands that the trips were counted in, nothing smoothed, on a logarithmic scale centred on its median: so the shapes
-// compare, though one mechanism is a hundred times slower. The far tail belongs to the percentiles.
+// <distribution-chart>: the distribution of each mechanism's round trips. A row is a histogram with the bands of the run file,
+// unsmoothed, on a logarithmic scale centered on its median, so that shapes compare even between mechanisms whose times
+// differ a hundredfold. The percentiles chart shows the far tail.
+import { color } from '../../shared/colors.js';
+import { duration, significant, timeTick } from '../../shared/format.js';
+import { lookOf, named } from '../../shared/mechanisms.js';
 import { defineChart, tripNs } from './chart.js';
 import { axis, drawMark, roomFor, rowAxis, stepsBetween, stroke, write } from './drawing.js';
-import { duration, significant, timeStep } from './format.js';
-import { named } from './html.js';
-import { colour, lookOf } from './marks.js';
 
-const [LEAST, MOST] = [0.25, 8]; // times the median
-const EDGES = [0.5, 0.8, 1.25, 2, 8, Number.POSITIVE_INFINITY]; // of the table's columns
-const ROW_FILL = 0.66; // of a row, for the fullest band of all; the row's own steps stand below
+const [MIN, MAX] = [0.25, 8]; // multiples of the median
+const EDGES = [0.5, 0.8, 1.25, 2, 8, Number.POSITIVE_INFINITY]; // upper edges of the table's columns
+const ROW_FILL = 0.66; // of a row's height, for the highest band of the chart; the rest is for the row's ticks
 
-/** Per cent of the trips in each band. @param {Result} result @returns {[number, number, number][]} */
+/** The percentage of trips in each band. @param {Result} result @returns {[number, number, number][]} */
 const shares = ({ roundTrip: { histogram, count } }) =>
   histogram.map(([from, below, times]) => [from, below, (100 * times) / count]);
 
-/** Per cent of the trips in each column of the table; a band counts where its middle lies. @param {Result} result */
+/** The percentage of trips in each column of the table; a band belongs to the column of its middle. @param {Result} result */
 function columns(result) {
   const sums = EDGES.map(() => 0);
   for (const [from, below, share] of shares(result)) {
@@ -31,10 +31,10 @@ defineChart('distribution-chart', {
     return {
       scales: {
         x: {
-          ...axis('times the median', [0.25, 0.5, 1, 2, 4, 8], (v) => `${v} ×`),
+          ...axis('multiple of the median', [0.25, 0.5, 1, 2, 4, 8], (v) => `${v} ×`),
           type: 'logarithmic',
-          min: LEAST,
-          max: MOST,
+          min: MIN,
+          max: MAX,
         },
         y: rowAxis(figures),
       },
@@ -59,23 +59,23 @@ defineChart('distribution-chart', {
         showLine: true,
         fill: { value: base },
         backgroundColor: lookOf(result.mechanism).accent,
-        borderColor: colour('ink'),
+        borderColor: color('ink'),
         borderWidth: 0.75,
         borderJoinStyle: 'miter',
       };
     });
   },
 
-  /** Each row's own times below it. */
+  /** Ticks with absolute times below each row. */
   paint({ scales: { x, y }, chartArea: { left, right }, width }, ctx, { results }) {
     for (const [i, result] of results.entries()) {
       const median = tripNs(result);
       const base = y.getPixelForValue(results.length - i - 1 + (1 - ROW_FILL) / 2);
       stroke(ctx, 'edge', 0.75, [left, base, right, base]);
-      for (const step of stepsBetween(median * LEAST * 1.1, median * MOST * 0.9, [1, 2, 5])) {
+      for (const step of stepsBetween(median * MIN * 1.1, median * MAX * 0.9, [1, 2, 5])) {
         const at = x.getPixelForValue(step / median);
         stroke(ctx, 'edge', 0.75, [at, base, at, base + 4]);
-        write(ctx, timeStep(step), at, base + 11, { align: 'center', tone: 'soft', size: 10.5 });
+        write(ctx, timeTick(step), at, base + 11, { align: 'center', tone: 'soft', size: 10.5 });
       }
       drawMark(ctx, result.mechanism, x.getPixelForValue(1), base, 0.8);
       write(ctx, duration(median), width - 2, y.getPixelForValue(results.length - i - 0.5), { align: 'right' });
@@ -83,12 +83,16 @@ defineChart('distribution-chart', {
   },
 
   rows({ results }) {
-    const say = (/** @type {number} */ share) => (share > 0 && share < 0.01 ? '< 0.01' : share.toFixed(2));
-    return results.map((result) => [named(result.mechanism), significant(tripNs(result)), ...columns(result).map(say)]);
+    const percent = (/** @type {number} */ share) => (share > 0 && share < 0.01 ? '< 0.01' : share.toFixed(2));
+    return results.map((result) => [
+      named(result.mechanism),
+      significant(tripNs(result)),
+      ...columns(result).map(percent),
+    ]);
   },
 
   describe({ results }) {
     const each = results.map((result) => `${result.title} ${significant(columns(result)[2], 2)} %`);
-    return `Histograms of the round-trip times over their medians. Within 0.8 to 1.25 times the median: ${each.join('; ')}.`;
+    return `Histograms of round-trip times divided by their median. Share between 0.8 and 1.25 times the median: ${each.join('; ')}.`;
   },
 });

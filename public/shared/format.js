@@ -1,4 +1,5 @@
-// Numbers for people, as in the terminal's table: three significant digits, thousands set apart, no exponent.
+// How numbers are shown, the same on both pages and in the terminal (lib/bench/numbers.js): three significant digits,
+// thousands separators, no exponent.
 
 /**
  * 14391.1 -> "14,400"; null -> "–".
@@ -19,6 +20,9 @@ export function crossingCount(value) {
   return value.toLocaleString('en-US', { maximumFractionDigits: 2 });
 }
 
+/** 20000, 'message' -> "20,000 messages". @param {number} count @param {string} noun */
+export const counted = (count, noun) => `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+
 /** @param {number} value @param {string[]} units each a thousand times the one before */
 function scaled(value, units, digits = 3) {
   const thousands = Math.max(0, Math.min(Math.floor(Math.log10(value) / 3), units.length - 1));
@@ -34,10 +38,10 @@ export const duration = (ns) => (ns === null || ns === undefined ? '–' : scale
 /** 44032492 -> "44.0 M/s". @param {number} perSecond */
 export const rate = (perSecond) => scaled(perSecond, RATES);
 
-/** The steps of a scale: 1e5 -> "100 µs". @param {number} ns */
-export const timeStep = (ns) => scaled(ns, TIMES, 1);
-/** @param {number} perSecond */
-export const rateStep = (perSecond) => scaled(perSecond, RATES, 1);
+/** A tick of an axis: 1e5 -> "100 µs". @param {number} ns */
+export const timeTick = (ns) => scaled(ns, TIMES, 1);
+/** A tick of an axis. @param {number} perSecond */
+export const rateTick = (perSecond) => scaled(perSecond, RATES, 1);
 
 /** 64 -> "64 bytes", 65536 -> "64 KiB". @param {number} bytes */
 export function byteCount(bytes) {
@@ -46,6 +50,6 @@ export function byteCount(bytes) {
   return `${bytes.toLocaleString('en-US')} bytes`;
 }
 
-/** "20 November 2026, 19:19:38" in this browser's time zone. @param {string} iso @param {'long' | 'medium'} [dateStyle] */
-export const when = (iso, dateStyle = 'long') =>
+/** "20 November 2026, 19:19:38" in the browser's time zone. @param {string} iso @param {'long' | 'medium'} [dateStyle] */
+export const dateTime = (iso, dateStyle = 'long') =>
   new Date(iso).toLocaleString('en-GB', { dateStyle, timeStyle: 'medium' }).replace(' at ', ', ');

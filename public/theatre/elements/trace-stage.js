@@ -1,28 +1,28 @@
-// <trace-stage>: the two processes, the kernel between them, and what lies in each, as the recording says at one moment.
-// What glides is only a pointer to what has just changed; the boxes alone tell the state.
-import { h, say, stillness } from './dom.js';
-import { sleepsIn } from './model.js';
-import { counted } from './words.js';
+// <trace-stage>: the two processes, the kernel between them, and their objects at one moment. The boxes show the state;
+// animated tokens only point to what has just changed.
+import { h, reducedMotion, setText } from '../../shared/dom.js';
+import { counted } from '../../shared/format.js';
+import { sleepsIn } from '../model/replay.js';
 
 /**
- * @typedef {import('./types.js').Play} Play
- * @typedef {import('./types.js').ProcessState} ProcessState
+ * @typedef {import('../model/types.js').Replay} Replay
+ * @typedef {import('../model/types.js').ProcessState} ProcessState
  */
 
-const MOST_ITEMS = 8; // of a buffer drawn one by one
+const MAX_ITEMS = 8; // drawn in one buffer
 const isMemory = (/** @type {string} */ kind) => kind === 'shm' || kind === 'memfd' || kind === 'semaphore';
 
-/** "semaphore /crossings-4711-free" -> "semaphore free": the object itself shows its whole name. @param {string} name */
+/** "semaphore /crossings-4711-free" -> "semaphore free": the object's own box has the full name. @param {string} name */
 const shortName = (name) => name.replace(/ \/?crossings(-\d+)?-?/, ' ').trim();
 
-/** What a process is doing, in words and as a mark for the style sheet. @param {Play} play @param {ProcessState} process */
+/** What a process is doing, in words and as a state for the style sheet. @param {Replay} replay @param {ProcessState} process */
 function activity({ trace }, process) {
-  if (!process.alive) return process.last === null ? ['has not begun', 'absent'] : ['has ended', 'absent'];
-  if (process.doing === null) return ['runs its own code', 'runs'];
+  if (!process.alive) return process.last === null ? ['not started', 'absent'] : ['exited', 'absent'];
+  if (process.doing === null) return ['running in user space', 'runs'];
   const event = trace.events[process.doing];
   if (event.kind === 'step') return [event.name, 'steps'];
-  if (sleepsIn(trace, process.doing)) return [`asleep in ${event.name}`, 'sleeps'];
-  return [`in the kernel: ${event.name}`, 'crosses'];
+  if (sleepsIn(trace, process.doing)) return [`sleeping in ${event.name}()`, 'sleeps'];
+  return [`in the kernel: ${event.name}()`, 'crosses'];
 }
 
 class ProcessBox {
@@ -30,9 +30,9 @@ class ProcessBox {
   list = h('ul', { class: 'descriptors' });
   /** @type {ProcessState | null} */ shown = null;
 
-  /** @param {Play} play @param {ProcessState} process */
-  constructor(play, process) {
-    this.play = play;
+  /** @param {Replay} replay @param {ProcessState} process */
+  constructor(replay, process) {
+    this.replay = replay;
     this.root = h(
       'div',
       {
@@ -49,16 +49,16 @@ class ProcessBox {
 
   /** @param {ProcessState} process */
   show(process) {
-    const [words, mark] = activity(this.play, process);
-    say(this.doing, words);
-    this.root.dataset.state = mark;
+    const [text, state] = activity(this.replay, process);
+    setText(this.doing, text);
+    this.root.dataset.state = state;
     if (this.shown?.descriptors !== process.descriptors || this.shown?.maps !== process.maps) this.#list(process);
     this.shown = process;
   }
 
   /** @param {ProcessState} process */
   #list({ descriptors, maps }) {
-    const objects = this.play.trace.objects;
+    const objects = this.replay.trace.objects;
     const name = (/** @type {string} */ id) => shortName(objects.find((object) => object.id === id)?.name ?? id);
     this.list.replaceChildren(
       ...descriptors.map(({ fd, object, as }) =>
@@ -72,9 +72,9 @@ class ProcessBox {
 class ObjectBox {
   items = h('div', { class: 'items' });
   words = h('p', { class: 'words number' });
-  /** @type {import('./types.js').ObjectState | null} */ shown = null;
+  /** @type {import('../model/types.js').ObjectState | null} */ shown = null;
 
-  /** @param {import('./types.js').TracedObject} object */
+  /** @param {import('../model/types.js').TracedObject} object */
   constructor(object) {
     this.id = object.id;
     this.kind = object.kind;
@@ -82,12 +82,12 @@ class ObjectBox {
     this.root.append(h('h4', {}, object.name), this.items, this.words);
   }
 
-  /** @param {import('./types.js').ObjectState} state @param {boolean} present does any process still hold it? */
+  /** @param {import('../model/types.js').ObjectState} state @param {boolean} present does a process have it open or mapped? */
   show(state, present) {
     this.root.hidden = !present;
     if (this.shown === state) return;
     this.shown = state;
-    // What lies in a semaphore is its value, which stands among the words.
+    // A semaphore contains only its value, which is one of the words.
     this.items.hidden = this.kind === 'semaphore' || this.kind === 'listener';
     this.#fill(state.items);
     this.words.replaceChildren(
@@ -95,9 +95,9 @@ class ObjectBox {
     );
   }
 
-  /** @param {import('./types.js').Item[]} items */
+  /** @param {import('../model/types.js').Item[]} items */
   #fill(items) {
-    const drawn = items.slice(0, MOST_ITEMS).map(({ message, bytes, state }) => {
+    const drawn = items.slice(0, MAX_ITEMS).map(({ message, bytes, state }) => {
       const label = message === null ? '' : String(message);
       const title = `${message === null ? '' : `message ${message}, `}${counted(bytes, 'byte')}${STATES[state]}`;
       return h('span', { class: `item ${state}`, title }, label);
@@ -108,51 +108,51 @@ class ObjectBox {
     this.items.replaceChildren(
       ...drawn,
       rest > 0 ? `+${rest} ` : '',
-      h('span', { class: 'soft number' }, holds(bytesOf('there'), bytesOf('held'))),
+      h('span', { class: 'soft number' }, contents(bytesOf('there'), bytesOf('held'))),
     );
   }
 }
 
-const STATES = { held: ', not yet released', there: '', read: ', already read' };
+const STATES = { held: ', not published yet', there: '', read: ', already read' };
 
 /** @param {number} there @param {number} held */
-function holds(there, held) {
-  const released = there > 0 ? `${counted(there, 'byte')} to read` : held > 0 ? '' : 'nothing to read';
-  return [released, held > 0 ? `${counted(held, 'byte')} not yet released` : ''].filter(Boolean).join(', ');
+function contents(there, held) {
+  const unread = there > 0 ? `${counted(there, 'byte')} to read` : held > 0 ? '' : 'nothing to read';
+  return [unread, held > 0 ? `${counted(held, 'byte')} not published yet` : ''].filter(Boolean).join(', ');
 }
 
 export class TraceStage extends HTMLElement {
-  /** @type {Play | null} */ #play = null;
+  /** @type {Replay | null} */ #replay = null;
   /** @type {ProcessBox[]} */ #processes = [];
   /** @type {ObjectBox[]} */ #objects = [];
   /** @type {HTMLElement[]} */ #walls = [];
   #sharing = h('span', { class: 'soft' });
   #tokens = h('div', { class: 'tokens', 'aria-hidden': 'true' });
   #kernel = h('div', { role: 'group', class: 'kernel', 'aria-label': 'the kernel' });
-  #shared = h('div', { role: 'group', class: 'shared', 'aria-label': 'memory to share' });
+  #shared = h('div', { role: 'group', class: 'shared', 'aria-label': 'shared memory' });
 
-  /** @param {Play} play */
-  load(play) {
-    this.#play = play;
-    const { trace, worlds } = play;
-    this.#processes = worlds[0].processes.map((process) => new ProcessBox(play, process));
-    this.#walls = worlds[0].processes.map(({ role }) =>
+  /** @param {Replay} replay */
+  load(replay) {
+    this.#replay = replay;
+    const { trace, snapshots } = replay;
+    this.#processes = snapshots[0].processes.map((process) => new ProcessBox(replay, process));
+    this.#walls = snapshots[0].processes.map(({ role }) =>
       h(
         'p',
         { class: 'wall number' },
-        h('span', { class: 'only-read-aloud' }, `crossings of the ${role}: `),
+        h('span', { class: 'only-read-aloud' }, `crossings made by the ${role}: `),
         h('span'),
       ),
     );
-    // What is never opened or mapped by anyone while we watch would only be an empty box.
-    const ever = new Set(worlds.flatMap(({ processes }) => processes.flatMap(held)));
-    const objects = trace.objects.filter(({ id }) => ever.has(id));
+    // An object that no process opens or maps during the recording would be an empty box.
+    const used = new Set(snapshots.flatMap(({ processes }) => processes.flatMap(objectsOf)));
+    const objects = trace.objects.filter(({ id }) => used.has(id));
     this.#objects = objects.map((object) => new ObjectBox(object));
     const boxes = (/** @type {boolean} */ memory) =>
       this.#objects.filter((_, i) => isMemory(objects[i].kind) === memory).map(({ root }) => root);
     this.#kernel.replaceChildren(h('h3', {}, 'kernel'), h('div', { class: 'objects' }, ...boxes(false)));
     this.#shared.replaceChildren(
-      h('h3', {}, 'memory to share ', this.#sharing),
+      h('h3', {}, 'shared memory ', this.#sharing),
       h('div', { class: 'objects' }, ...boxes(true)),
     );
     this.#shared.hidden = boxes(true).length === 0;
@@ -169,27 +169,27 @@ export class TraceStage extends HTMLElement {
     this.show(0);
   }
 
-  /** @param {number} count of moments that are past */
+  /** @param {number} count of moments that have passed */
   show(count) {
-    const play = this.#play;
-    if (!play) return;
-    const world = play.worlds[count];
-    const present = new Set(world.processes.flatMap(held));
-    for (const [i, process] of world.processes.entries()) {
+    const replay = this.#replay;
+    if (!replay) return;
+    const snapshot = replay.snapshots[count];
+    const present = new Set(snapshot.processes.flatMap(objectsOf));
+    for (const [i, process] of snapshot.processes.entries()) {
       this.#processes[i].show(process);
-      const inside = process.doing !== null && play.trace.events[process.doing].kind === 'syscall';
-      say(/** @type {Element} */ (this.#walls[i].lastChild), String(process.crossings));
-      this.#walls[i].dataset.state = inside ? (sleepsIn(play.trace, process.doing) ? 'sleeps' : 'inside') : '';
+      const inside = process.doing !== null && replay.trace.events[process.doing].kind === 'syscall';
+      setText(/** @type {Element} */ (this.#walls[i].lastChild), String(process.crossings));
+      this.#walls[i].dataset.state = inside ? (sleepsIn(replay.trace, process.doing) ? 'sleeps' : 'inside') : '';
     }
-    for (const box of this.#objects) box.show(world.objects[box.id], present.has(box.id));
-    say(this.#sharing, sharing(world));
+    for (const box of this.#objects) box.show(snapshot.objects[box.id], present.has(box.id));
+    setText(this.#sharing, sharing(snapshot));
     this.#tokens.replaceChildren();
   }
 
-  /** Point at what the last moment did. @param {number} count of moments that are past @param {number} ms how long */
-  glide(count, ms) {
-    const { trace, moments } = /** @type {Play} */ (this.#play);
-    if (ms <= 0 || count === 0 || stillness.matches) return;
+  /** Animate what the latest moment changed. @param {number} count of moments that have passed @param {number} ms duration */
+  animateChange(count, ms) {
+    const { trace, moments } = /** @type {Replay} */ (this.#replay);
+    if (ms <= 0 || count === 0 || reducedMotion.matches) return;
     const moment = moments[count - 1];
     const event = trace.events[moment.event];
     const index = trace.processes.findIndex(({ pid }) => pid === event.pid);
@@ -200,16 +200,16 @@ export class TraceStage extends HTMLElement {
       else this.#fly(event.name, process, this.#kernel, ms, 'call');
     }
     if (moment.edge === 'enter') return;
-    for (const { do: what, from, to, object } of event.effects) {
+    for (const { do: kind, from, to, object } of event.effects) {
       const box = (/** @type {string | undefined} */ id) =>
         this.#objects.find((candidate) => candidate.id === id)?.root;
       const label = event.message === null ? '' : String(event.message);
-      if (what === 'copy') {
+      if (kind === 'copy') {
         const [start, end] = from === 'process' ? [process, box(to)] : [box(from), process];
         if (start && end) this.#fly(label, start, end, ms, 'payload');
-      } else if (what === 'store' || what === 'load') {
+      } else if (kind === 'store' || kind === 'load') {
         const memory = box(object);
-        if (memory && what === 'store') this.#fly(label, process, memory, ms, 'payload');
+        if (memory && kind === 'store') this.#fly(label, process, memory, ms, 'payload');
         else if (memory) this.#fly(label, memory, process, ms, 'payload');
       }
     }
@@ -219,10 +219,10 @@ export class TraceStage extends HTMLElement {
   #fly(text, from, to, ms, kind) {
     const token = h('span', { class: `token ${kind}` }, text);
     this.#tokens.append(token);
-    const ground = this.getBoundingClientRect();
+    const origin = this.getBoundingClientRect();
     const place = (/** @type {Element} */ element) => {
       const box = element.getBoundingClientRect();
-      return `translate(${box.left + box.width / 2 - ground.left}px, ${box.top + box.height / 2 - ground.top}px) translate(-50%, -50%)`;
+      return `translate(${box.left + box.width / 2 - origin.left}px, ${box.top + box.height / 2 - origin.top}px) translate(-50%, -50%)`;
     };
     const path = [
       { transform: place(from), opacity: 0 },
@@ -234,17 +234,17 @@ export class TraceStage extends HTMLElement {
   }
 }
 
-/** What a process holds on to. @param {ProcessState} process */
-const held = ({ descriptors, maps }) => [...descriptors, ...maps].map(({ object }) => object);
+/** The objects that a process has open or mapped. @param {ProcessState} process */
+const objectsOf = ({ descriptors, maps }) => [...descriptors, ...maps].map(({ object }) => object);
 
-/** Who maps what there is to share? @param {import('./types.js').World} world */
+/** Which processes map the shared memory. @param {import('../model/types.js').Snapshot} snapshot */
 function sharing({ processes }) {
-  const [ours, theirs] = processes.map(({ maps }) => maps.map(({ object }) => object));
-  const common = ours.filter((object) => theirs.includes(object)).length;
-  const all = new Set([...ours, ...theirs]).size;
-  if (all === 0) return 'mapped by nobody';
-  if (common === 0) return 'not yet in both processes';
-  return common === all ? 'the same bytes in both processes' : 'in part the same bytes in both processes';
+  const [first, second] = processes.map(({ maps }) => maps.map(({ object }) => object));
+  const common = first.filter((object) => second.includes(object)).length;
+  const all = new Set([...first, ...second]).size;
+  if (all === 0) return 'not mapped';
+  if (common === 0) return 'not mapped by both processes yet';
+  return common === all ? 'the same memory in both processes' : 'in part the same memory in both processes';
 }
 
 customElements.define('trace-stage', TraceStage);
