@@ -6,22 +6,15 @@ const { receiveBlocking } = require('./blocking.js');
 const { Connection } = require('./connection.js');
 const { Cursor } = require('./cursor.js');
 const { CrossingsError } = require('./errors.js');
-const { END, endOrThrow, iterator } = require('./iterators.js');
+const { Incoming, orNull } = require('./incoming.js');
 const { KIND } = require('./layout.js');
-const { CLOSED, CORRUPT, OPEN, PEER_CLOSED, PEER_DIED } = require('./life.js');
-const lookout = require('./lookout.js');
-const { bytesOf, invalidArgument, readMax, readSignal, readTimeout } = require('./options.js');
+const { CLOSED, CORRUPT, OPEN } = require('./life.js');
+const { invalidArgument, readMax, readSignal, readTimeout } = require('./options.js');
+const { Outgoing } = require('./outgoing.js');
 const { Pacer } = require('./pacer.js');
 const { Pump } = require('./pump.js');
 const { Requests } = require('./requests.js');
 const { toDuplex, toWebStreams } = require('./streams.js');
-const turn = require('./turn.js');
-const { PENDING } = require('./waiters.js');
-
-const MOST_SINGLE_SENDS = 32;
-const ENDED = Symbol('ended'); // instead of a message: the peer has closed and everything was read
-const DONE = Promise.resolve();
-const NO_BYTES = new Uint8Array(0);
 
 /** @typedef {InstanceType<typeof Cursor>} ReadCursor */
 
@@ -32,13 +25,9 @@ class Channel {
   #requests;
   #pump;
   #pacer;
+  #outgoing;
+  #incoming;
   #options;
-  /** @type {Uint8Array} the last message sent: known to be bytes */ #lastBytes = NO_BYTES;
-  #looked = false; // did the last #receiveNow() look in vain?
-  /** @type {Promise<void> | undefined} publishes what send() held back */ #flush;
-  #held = 0; // sends that it will publish
-  #singles = 0; // sends to publish at once, because one by one is how they are awaited
-  #receivedBefore = 0; // frames received before the last send
   /** @type {Promise<void> | undefined} */ #closing;
 
   /**
@@ -55,9 +44,13 @@ class Channel {
     );
     this.#reader = this.#connection.reader;
     this.#pacer = new Pacer(options);
-    this.#requests = new Requests((payload, kind, number, signal) => this.#sendFrame(payload, kind, number, signal));
+    this.#requests = new Requests((payload, kind, number, signal) =>
+      this.#outgoing.send(payload, kind, number, signal),
+    );
     this.#arrivals = new Arrivals(this.#connection, () => this.#pump.runSoon());
     this.#pump = new Pump(this.#connection, this.#arrivals, this.#requests, this.#pacer);
+    this.#outgoing = new Outgoing(this.#connection, this.#pump, this.#pacer, options.encode);
+    this.#incoming = new Incoming(this.#connection, this.#arrivals, this.#pump, this.#pacer, options.decode);
     /** The process at the other end, as the kernel knew it when the socket was connected. */
     this.peer = Object.freeze({ uid: ends.uid, pid: ends.pid });
   }
@@ -80,26 +73,7 @@ class Channel {
    * @returns {boolean} false if there is no room now, or other sends wait for it already
    */
   trySend(message) {
-    const connection = this.#connection;
-    if (connection.state !== OPEN) connection.throwError();
-    const bytes = this.#bytesOf(message);
-    if (this.#pump.senders.size > 0 || !connection.write(bytes, KIND.MESSAGE, 0)) return false;
-    if (connection.corked === 0) connection.publish();
-    return true;
-  }
-
-  /** The bytes of a message. A Uint8Array that is sent repeatedly is checked once. */
-  #bytesOf(/** @type {any} */ message) {
-    if (message === this.#lastBytes) return /** @type {Uint8Array} */ (message);
-    if (this.#options.encode !== undefined || !(message instanceof Uint8Array)) return this.#encoded(message);
-    this.#lastBytes = message;
-    return message;
-  }
-
-  /** @param {unknown} message */
-  #encoded(message) {
-    const { encode } = this.#options;
-    return bytesOf(encode ? encode(message) : message);
+    return this.#outgoing.trySend(message);
   }
 
   /**
@@ -113,60 +87,10 @@ class Channel {
     try {
       if (this.#connection.state !== OPEN) this.#connection.throwError();
       const signal = options === undefined ? undefined : readSignal(options);
-      return this.#sendFrame(this.#bytesOf(message), KIND.MESSAGE, 0, signal) ?? DONE;
+      return this.#outgoing.send(this.#outgoing.bytesOf(message), KIND.MESSAGE, 0, signal);
     } catch (error) {
       return Promise.reject(error);
     }
-  }
-
-  /**
-   * @param {Uint8Array} bytes
-   * @param {number} kind
-   * @param {number} number
-   * @param {AbortSignal | undefined} signal
-   * @returns {Promise<void> | undefined} undefined: sent
-   */
-  #sendFrame(bytes, kind, number, signal) {
-    signal?.throwIfAborted();
-    const connection = this.#connection;
-    const { senders } = this.#pump;
-    if (senders.size === 0) {
-      if (connection.write(bytes, kind, number)) return this.#written();
-      if (this.#mayLook() && this.#pacer.look(connection.writer) && connection.write(bytes, kind, number))
-        return this.#written();
-    }
-    const attempt = () => (connection.write(bytes, kind, number) ? undefined : PENDING);
-    const sent = senders.add(attempt, signal, () => this.#pump.run());
-    this.#pump.begin(false);
-    return sent;
-  }
-
-  /**
-   * A frame was written: publish it now, or with the others of this tick? A message that answers one goes at once, because
-   * the peer waits for it. Others are held until the end of the tick, unless that turned out to bring them one by one.
-   * @returns {Promise<void> | undefined}
-   */
-  #written() {
-    const connection = this.#connection;
-    if (connection.corked === 0) {
-      const received = this.#reader.messages;
-      if (received === this.#receivedBefore && this.#singles === 0) {
-        this.#held++;
-        this.#flush ??= DONE.then(() => this.#flushHeld());
-        return turn.take() ? this.#flush : turn.nextTurn();
-      }
-      if (received === this.#receivedBefore) this.#singles--;
-      this.#receivedBefore = received;
-      connection.publish();
-    }
-    return turn.take() ? undefined : turn.nextTurn();
-  }
-
-  #flushHeld() {
-    this.#flush = undefined;
-    this.#singles = this.#held === 1 ? MOST_SINGLE_SENDS : 0;
-    this.#held = 0;
-    this.#connection.flush();
   }
 
   /** Hold messages back until uncork() was called as often as cork(). They are then published together. */
@@ -191,22 +115,7 @@ class Channel {
    */
   tryReceive() {
     const bytes = this.#arrivals.take();
-    return bytes === null ? this.#nothing(null) : this.#decoded(bytes);
-  }
-
-  /** @param {Buffer} bytes */
-  #decoded(bytes) {
-    const { decode } = this.#options;
-    return decode === undefined ? bytes : decode(bytes);
-  }
-
-  /**
-   * Nothing is there to read. Throws if nothing ever will be, because the peer died.
-   * @template T @param {T} result @returns {T}
-   */
-  #nothing(result) {
-    if (this.#connection.state === PEER_DIED && !this.#reader.isReady()) this.#connection.throwError();
-    return result;
+    return bytes === null ? this.#incoming.nothing(null) : this.#incoming.decoded(bytes);
   }
 
   /**
@@ -224,7 +133,7 @@ class Channel {
     if (size === -1 && connection.state === OPEN && !reader.mustRing) return -1;
     if (size < 0) {
       size = this.#arrivals.peek();
-      if (size < 0) return this.#nothing(-1);
+      if (size < 0) return this.#incoming.nothing(-1);
     }
     if (
       (target !== reader.target && !(target instanceof Uint8Array)) || // the target of the last call was checked then
@@ -260,7 +169,7 @@ class Channel {
       return true;
     }
     const size = this.#arrivals.peek();
-    if (size < 0) return this.#nothing(false);
+    if (size < 0) return this.#incoming.nothing(false);
     const reader = this.#reader;
     const { position } = reader;
     try {
@@ -274,48 +183,6 @@ class Channel {
 
   // ---- Receiving, waiting ----
 
-  /** The next message; PENDING if it has not come yet; ENDED if none will come. */
-  #attempt() {
-    const bytes = this.#arrivals.take();
-    if (bytes !== null) return this.#decoded(bytes);
-    if (this.#connection.state === OPEN) return PENDING;
-    this.#nothing(null);
-    return this.#connection.state === PEER_CLOSED && !this.#reader.isReady() ? ENDED : PENDING;
-  }
-
-  /** Like #attempt(), but looks for a while first, if looking has paid. */
-  #receiveNow() {
-    this.#looked = false;
-    if (this.#pump.receivers.size > 0 || !turn.take()) return PENDING;
-    const message = this.#attempt();
-    if (message !== PENDING || this.#connection.state !== OPEN || !this.#mayLook()) return message;
-    this.#connection.flush();
-    this.#looked = !this.#pacer.look(this.#reader);
-    return this.#looked ? PENDING : this.#attempt();
-  }
-
-  /** May a wait look synchronously? Not if that would hold up another channel of this thread. */
-  #mayLook() {
-    return this.#pacer.mayLook && lookout.isEmpty();
-  }
-
-  /**
-   * Wait for a message that #receiveNow() did not find.
-   * @param {AbortSignal | undefined} signal
-   * @param {(message: unknown) => unknown} wrap makes the promise's value of a message, or of ENDED
-   * @returns {Promise<any>}
-   */
-  #waitForMessage(signal, wrap) {
-    if (!this.#connection.isReadable) this.#connection.throwError();
-    const attempt = () => {
-      const message = this.#attempt();
-      return message === PENDING ? PENDING : wrap(message);
-    };
-    const received = this.#pump.receivers.add(attempt, signal, () => this.#pump.run());
-    this.#pump.begin(this.#looked);
-    return received;
-  }
-
   /**
    * Wait for a message.
    * @param {{signal?: AbortSignal}} [options]
@@ -323,11 +190,7 @@ class Channel {
    */
   receive(options) {
     try {
-      const signal = options === undefined ? undefined : readSignal(options);
-      signal?.throwIfAborted();
-      const message = this.#receiveNow();
-      if (message !== PENDING) return Promise.resolve(orNull(message));
-      return this.#waitForMessage(signal, orNull);
+      return this.#incoming.receive(options === undefined ? undefined : readSignal(options), orNull);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -346,7 +209,7 @@ class Channel {
         'receiveSync() cannot run while a receive() is pending. Await that first.',
       );
     const message = receiveBlocking(
-      { connection: this.#connection, pump: this.#pump, attempt: () => this.#attempt() },
+      { connection: this.#connection, pump: this.#pump, attempt: () => this.#incoming.attempt() },
       this.#options,
       timeoutMs,
     );
@@ -355,7 +218,7 @@ class Channel {
 
   /** Iterates over messages until the peer closes. Leaving the loop leaves the channel open. */
   [Symbol.asyncIterator]() {
-    return iterator(() => this.#next(toResult));
+    return this.#incoming.messages();
   }
 
   /**
@@ -363,56 +226,7 @@ class Channel {
    * @param {{max?: number}} [options] default 1024
    */
   batches(options) {
-    const max = readMax(options);
-    /** @type {unknown} */
-    let failure; // of decode(), in the midst of a batch: the messages before it are delivered first
-    const toBatch = (/** @type {unknown} */ first) => {
-      if (first === ENDED) return END;
-      const batch = [first];
-      failure = this.#fill(batch, max);
-      return { value: batch, done: false };
-    };
-    return iterator(() => {
-      if (failure === undefined) return this.#next(toBatch);
-      const rejected = Promise.reject(failure);
-      failure = undefined;
-      return rejected;
-    });
-  }
-
-  /** Adds the messages that are there to a batch. @param {unknown[]} batch @param {number} max @returns {unknown} an error */
-  #fill(batch, max) {
-    const { decode } = this.#options;
-    const arrivals = this.#arrivals;
-    let leftBytes = this.#connection.peer.capacity; // a fast peer sends while we read: a batch has an end
-    try {
-      while (batch.length < max && leftBytes > 0) {
-        const bytes = arrivals.take();
-        if (bytes === null) break;
-        leftBytes -= bytes.length;
-        batch.push(decode === undefined ? bytes : decode(bytes));
-      }
-    } catch (error) {
-      return error;
-    } finally {
-      turn.recheck();
-    }
-    return undefined;
-  }
-
-  /**
-   * @param {(message: unknown) => any} wrap
-   * @returns {Promise<IteratorResult<any, undefined>>}
-   */
-  #next(wrap) {
-    try {
-      if (this.closed) return Promise.resolve(END);
-      const message = this.#receiveNow();
-      if (message !== PENDING) return Promise.resolve(wrap(message));
-      return this.#waitForMessage(undefined, wrap).catch((error) => endOrThrow(error, this.closed));
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    return this.#incoming.batches(readMax(options));
   }
 
   // ---- Requests ----
@@ -428,7 +242,7 @@ class Channel {
       if (this.#connection.state !== OPEN) this.#connection.throwError();
       const signal = readSignal(options);
       const timeoutMs = readTimeout(options);
-      const response = this.#requests.ask(this.#encoded(message), signal, timeoutMs, () => this.#pump.run());
+      const response = this.#requests.ask(this.#outgoing.bytesOf(message), signal, timeoutMs, () => this.#pump.run());
       this.#pump.begin(false);
       const { decode } = this.#options;
       return decode === undefined ? response : response.then(decode);
@@ -448,10 +262,10 @@ class Channel {
     this.#requests.handler =
       handler &&
       ((request) => {
-        const response = handler(this.#decoded(request));
+        const response = handler(this.#incoming.decoded(request));
         return typeof response?.then === 'function'
-          ? Promise.resolve(response).then((value) => this.#encoded(value))
-          : this.#encoded(response);
+          ? Promise.resolve(response).then((value) => this.#outgoing.bytesOf(value))
+          : this.#outgoing.bytesOf(response);
       });
     this.#pump.begin(false);
   }
@@ -547,12 +361,6 @@ class Channel {
     return this.close();
   }
 }
-
-/** @param {unknown} message */
-const orNull = (message) => (message === ENDED ? null : message);
-
-/** @param {unknown} message */
-const toResult = (message) => (message === ENDED ? END : { value: message, done: false });
 
 /** @param {ReadCursor} cursor @param {(message: ReadCursor) => void} read */
 function readWith(cursor, read) {

@@ -6,8 +6,7 @@ const { KIND } = require('./layout.js');
 const LONGEST_REASON = 1000; // characters of an error message that are sent back to the requester
 
 /**
- * Sends a frame: undefined if it was sent at once, else a promise.
- * @typedef {(payload: Uint8Array, kind: number, number: number, signal?: AbortSignal) => Promise<void> | undefined} SendFrame
+ * @typedef {(payload: Uint8Array, kind: number, number: number, signal?: AbortSignal) => Promise<void>} SendFrame
  * @typedef {{resolve: (response: Buffer) => void, reject: (error: unknown) => void}} Outstanding
  */
 

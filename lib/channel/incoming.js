@@ -1,0 +1,160 @@
+'use strict';
+// The receiving side of a channel: the next message, now or when it comes, one by one or in batches.
+const { END, endOrThrow, iterator } = require('./iterators.js');
+const { CLOSED, OPEN, PEER_CLOSED, PEER_DIED } = require('./life.js');
+const lookout = require('./lookout.js');
+const turn = require('./turn.js');
+const { PENDING } = require('./waiters.js');
+
+const ENDED = Symbol('ended'); // instead of a message: the peer closed and everything was read
+
+class Incoming {
+  #connection;
+  #reader;
+  #arrivals;
+  #pump;
+  #pacer;
+  #decode;
+  #looked = false; // did the last #receiveNow() look in vain?
+
+  /**
+   * @param {InstanceType<typeof import('./connection.js').Connection>} connection
+   * @param {InstanceType<typeof import('./arrivals.js').Arrivals>} arrivals
+   * @param {InstanceType<typeof import('./pump.js').Pump>} pump
+   * @param {InstanceType<typeof import('./pacer.js').Pacer>} pacer
+   * @param {((bytes: Buffer) => any) | undefined} decode
+   */
+  constructor(connection, arrivals, pump, pacer, decode) {
+    this.#connection = connection;
+    this.#reader = connection.reader;
+    this.#arrivals = arrivals;
+    this.#pump = pump;
+    this.#pacer = pacer;
+    this.#decode = decode;
+  }
+
+  /** What the user gets for these bytes. @param {Buffer} bytes */
+  decoded(bytes) {
+    return this.#decode === undefined ? bytes : this.#decode(bytes);
+  }
+
+  /**
+   * There is nothing to read. Throws if there never will be, because the peer died.
+   * @template T @param {T} result @returns {T}
+   */
+  nothing(result) {
+    if (this.#connection.state === PEER_DIED && !this.#reader.isReady()) this.#connection.throwError();
+    return result;
+  }
+
+  /** The next message; PENDING if it has not come yet; ENDED if none will come. */
+  attempt() {
+    const bytes = this.#arrivals.take();
+    if (bytes !== null) return this.decoded(bytes);
+    if (this.#connection.state === OPEN) return PENDING;
+    this.nothing(null);
+    return this.#connection.state === PEER_CLOSED && !this.#reader.isReady() ? ENDED : PENDING;
+  }
+
+  /** Like attempt(), but looks for a while first, if looking has paid and does not hold up another channel. */
+  #receiveNow() {
+    this.#looked = false;
+    if (this.#pump.receivers.size > 0 || !turn.take()) return PENDING;
+    const message = this.attempt();
+    if (message !== PENDING || this.#connection.state !== OPEN) return message;
+    if (!this.#pacer.mayLook || !lookout.isEmpty()) return PENDING;
+    this.#connection.flush();
+    this.#looked = !this.#pacer.look(this.#reader);
+    return this.#looked ? PENDING : this.attempt();
+  }
+
+  /**
+   * The next message, as a promise.
+   * @param {AbortSignal | undefined} signal
+   * @param {(message: unknown) => unknown} wrap makes the promise's value of a message, or of ENDED
+   * @returns {Promise<any>}
+   */
+  receive(signal, wrap) {
+    signal?.throwIfAborted();
+    const message = this.#receiveNow();
+    if (message !== PENDING) return Promise.resolve(wrap(message));
+    if (!this.#connection.isReadable) this.#connection.throwError();
+    const attempt = () => {
+      const later = this.attempt();
+      return later === PENDING ? PENDING : wrap(later);
+    };
+    const received = this.#pump.receivers.add(attempt, signal, () => this.#pump.run());
+    this.#pump.begin(this.#looked);
+    return received;
+  }
+
+  /** Iterates over messages until the peer closes. */
+  messages() {
+    return iterator(() => this.#next(toResult));
+  }
+
+  /** Iterates over arrays of messages. @param {number} max */
+  batches(max) {
+    /** @type {{error: unknown} | undefined} from decode(), in the midst of a batch: the messages before it go first */
+    let failure;
+    const toBatch = (/** @type {unknown} */ first) => {
+      if (first === ENDED) return END;
+      const batch = [first];
+      failure = this.#fill(batch, max);
+      return { value: batch, done: false };
+    };
+    return iterator(() => {
+      if (failure === undefined) return this.#next(toBatch);
+      const rejected = Promise.reject(failure.error);
+      failure = undefined;
+      return rejected;
+    });
+  }
+
+  /** Adds the messages that are there to a batch. @param {unknown[]} batch @param {number} max */
+  #fill(batch, max) {
+    const arrivals = this.#arrivals;
+    const decode = this.#decode;
+    let leftBytes = this.#connection.peer.capacity; // a fast peer goes on sending while we read
+    try {
+      while (batch.length < max && leftBytes > 0) {
+        const bytes = arrivals.take();
+        if (bytes === null) break;
+        leftBytes -= bytes.length;
+        batch.push(decode === undefined ? bytes : decode(bytes));
+      }
+    } catch (error) {
+      return { error };
+    } finally {
+      turn.recheck();
+    }
+    return undefined;
+  }
+
+  /**
+   * @param {(message: unknown) => any} wrap
+   * @returns {Promise<IteratorResult<any, undefined>>}
+   */
+  #next(wrap) {
+    try {
+      if (this.#isClosedHere) return Promise.resolve(END);
+      const result = this.receive(undefined, wrap);
+      // Only a wait can end because the channel is closed meanwhile.
+      return this.#pump.receivers.size === 0 ? result : result.catch((error) => endOrThrow(error, this.#isClosedHere));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  get #isClosedHere() {
+    return this.#connection.state === CLOSED;
+  }
+}
+
+/** What receive() gives: null at the end. @param {unknown} message */
+const orNull = (message) => (message === ENDED ? null : message);
+
+/** What an iterator gives. @param {unknown} message */
+const toResult = (message) => (message === ENDED ? END : { value: message, done: false });
+
+module.exports = { Incoming, orNull };
