@@ -30,7 +30,8 @@ function heading(part, messages) {
 function cut(text, width) {
   const shortened = text.replace(/"((?:[^"\\]|\\.)*)"/, (string) => {
     const room = string.length - (text.length - width) - 1;
-    return text.length > width && room > 8 ? `${string.slice(0, room - 1)}"…` : string;
+    if (text.length <= width || room <= 8) return string;
+    return `${string.slice(0, room - 1).replace(/\\[0-7]*$/, '')}"…`; // without half an escape
   });
   return shortened.length > width ? `${shortened.slice(0, Math.max(width - 1, 1))}…` : shortened;
 }
