@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 'use strict';
-// `npm run bench:lab`: how fast the lab's page is here, as the browser itself tells. No test: a slow machine is no fault.
+// `npm run bench:lab`: how fast the lab's pages are on this machine, measured by the browser. Not a test: a machine may be slow.
 const { median, quantile } = require('../../lib/measure/statistics.js');
 const { significant } = require('../../lib/terminal/numbers.js');
 const { plainTable } = require('../../lib/terminal/table.js');
@@ -15,13 +15,13 @@ const FRAMES = 'disabled-by-default-devtools.timeline.frame';
 /** @typedef {import('playwright-core').Browser} Browser */
 /** @typedef {import('../browser.js').Lab} Lab */
 
-/** Milliseconds from the start of loading to the first contents on the screen, and to the recording. @param {Browser} browser @param {Lab} lab */
+/** Milliseconds from the start of loading to the first contentful paint, and until the recording is shown. @param {Browser} browser @param {Lab} lab */
 async function measurePaint(browser, lab) {
   const first = [];
   const whole = [];
   for (let i = 0; i < LOADS; i++) {
     const page = await openPage(browser, lab, '/#mechanism=tcp');
-    await page.locator('trace-play .caption').waitFor();
+    await page.locator('trace-player .caption').waitFor();
     const [paint, ready] = await page.evaluate(async () => {
       const now = performance.now();
       const [entry] = performance.getEntriesByName('first-contentful-paint');
@@ -34,7 +34,7 @@ async function measurePaint(browser, lab) {
   return { first, whole };
 }
 
-/** Bytes of the page's own scripts. @param {Browser} browser @param {Lab} lab @param {string} path */
+/** Bytes of a page's scripts without libraries. @param {Browser} browser @param {Lab} lab @param {string} path */
 async function measureScripts(browser, lab, path) {
   const page = await openPage(browser, lab, path);
   const sizes = await page.evaluate(() =>
@@ -47,7 +47,7 @@ async function measureScripts(browser, lab, path) {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** When frames were drawn while a long recording played to its end, milliseconds. @param {Browser} browser @param {Lab} lab */
+/** Milliseconds between frames while a long recording plays to its end. @param {Browser} browser @param {Lab} lab */
 async function measureFrames(browser, lab) {
   const page = await openPage(browser, lab, '/#mechanism=pipe&speed=16');
   const events = await page.evaluate(async (least) => {
@@ -94,18 +94,18 @@ async function main() {
     const kilobytes = (/** @type {number} */ bytes) => `${significant(bytes / 1000)} kB`;
     const rows = [
       ['first contentful paint of the theatre, ms', significant(median(first)), '< 1,000'],
-      ['… until the recording stands, ms', significant(median(whole)), ''],
+      ['… until the recording is shown, ms', significant(median(whole)), ''],
       [
-        `frames a second while ${events.toLocaleString('en-US')} events play in ${significant(seconds)} s`,
+        `frames per second while ${events.toLocaleString('en-US')} events play in ${significant(seconds)} s`,
         significant(
           (1000 * gaps.length) / gaps.reduce((/** @type {number} */ sum, /** @type {number} */ gap) => sum + gap, 0),
         ),
         '60',
       ],
-      ['… between frames, 99 % of the time below, ms', significant(quantile(gaps, 0.99)), ''],
-      ['… frames that came late by half a frame or more', `${significant((late / gaps.length) * 100, 2)} %`, ''],
+      ['… time between frames, 99th percentile, ms', significant(quantile(gaps, 0.99)), ''],
+      ['… frames that are late by half a frame or more', `${significant((late / gaps.length) * 100, 2)} %`, ''],
       ['scripts of the theatre', kilobytes(scripts.theatre), '< 120 kB'],
-      ['scripts of the bench page, Chart.js aside', kilobytes(scripts.bench), '< 120 kB'],
+      ['scripts of the benchmark page, without Chart.js', kilobytes(scripts.bench), '< 120 kB'],
     ];
     const style = styleFor(process.stdout);
     process.stdout.write(`\n${style.bold(`The lab's pages in Chromium ${browser.version()}`)}\n\n`);

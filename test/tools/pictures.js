@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 'use strict';
-// `npm run pictures`: takes the README's pictures of the lab, in the browser that the tests use. The benchmark's picture
-// is of a run made for it, so nothing else should be running.
+// `npm run pictures`: takes the README's screenshots of the lab, with the browser of the tests. It makes a run for the
+// benchmark's screenshot, so nothing else should be running.
 const { join } = require('node:path');
 const { browserAvailable, launchBrowser, openPage, startLab } = require('../browser.js');
 const { root } = require('../support.js');
@@ -19,13 +19,13 @@ async function take(page, name) {
   process.stdout.write(`${path}\n`);
 }
 
-/** The theatre at a moment of the messages. @param {Browser} browser @param {Lab} lab @param {string} hash @param {number} messages @param {any} options */
-async function theatre(browser, lab, hash, messages, options) {
+/** Open the theatre at a message. @param {Browser} browser @param {Lab} lab @param {string} hash @param {number} message its number @param {any} options */
+async function theatre(browser, lab, hash, message, options) {
   const page = await openPage(browser, lab, `/#${hash}`, { reducedMotion: 'reduce', ...options });
-  await page.locator('trace-play .caption').first().waitFor();
+  await page.locator('trace-player .caption').first().waitFor();
   await page.keyboard.press('2');
-  for (let i = 1; i < messages; i++) await page.keyboard.press('n');
-  // On to where a message lies between the two.
+  for (let i = 1; i < message; i++) await page.keyboard.press('n');
+  // On to a moment at which the message is in a buffer.
   for (let i = 0; i < 12 && (await page.locator('.item:not(.read)').count()) === 0; i++) {
     await page.keyboard.press('ArrowRight');
   }
@@ -49,7 +49,7 @@ async function main() {
     const page = await openPage(browser, lab, '/bench.html', { viewport: { width: 1440, height: 1180 } });
     await page.getByRole('button', { name: 'Start' }).click();
     await page.locator('#start').waitFor({ state: 'hidden' });
-    await page.locator('#start').waitFor({ timeout: 120_000 }); // it is back when the run is over
+    await page.locator('#start').waitFor({ timeout: 120_000 }); // Start reappears when the run has ended
     await page.locator('#run').evaluate((run) => window.scrollTo(0, run.getBoundingClientRect().top - 20));
     await take(page, 'benchmark');
   } finally {
