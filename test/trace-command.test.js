@@ -34,8 +34,8 @@ describeWhereAllowed('crossings trace', () => {
       const line = stdout.split('\n').find((text) => text.trimStart().startsWith(`${at} `));
       expect(line).toMatch(new RegExp(`${source.file.split('/').pop()}:${source.line}$`));
     }
-    const headings = stdout.split('\n').filter((line) => /^(Set-up|Message \d+|Tear-down)$/.test(line));
-    expect(headings).toEqual(['Set-up', 'Message 1', 'Message 2', 'Message 3', 'Tear-down']);
+    const headings = stdout.split('\n').filter((line) => /^(Setup|Message \d+|Teardown)$/.test(line));
+    expect(headings).toEqual(['Setup', 'Message 1', 'Message 2', 'Message 3', 'Teardown']);
   });
 
   test('ends with the cost of a message, from the figures of this recording', () => {
