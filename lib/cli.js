@@ -50,8 +50,8 @@ const report = (sentence) => process.stderr.write(`${sentence}\n`);
 /** Commander's "error: unknown command 'bunch'\n(Did you mean bench?)" as a sentence. @param {string} message */
 function sentenceOf(message) {
   const [what, hint = ''] = message.replace(/^error: /, '').split('\n');
-  const ask = hint.replace(/^\((.*)\?\)$/, ' ($1?)');
-  return `${what[0].toUpperCase()}${what.slice(1).replace(/\.$/, '')}${ask}; see \`crossings --help\`.`;
+  const suggestion = hint.replace(/^\((.*)\?\)$/, ' ($1?)');
+  return `${what[0].toUpperCase()}${what.slice(1).replace(/\.$/, '')}${suggestion}; see \`crossings --help\`.`;
 }
 
 /**

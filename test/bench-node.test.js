@@ -38,7 +38,7 @@ const countable = Object.values(methods).some((method) => /** @type {any} */ (me
 const twoCores = machine.pinnedCores[0] !== machine.pinnedCores[1];
 
 (countable && twoCores ? test : test.skip)(
-  'no system call of either Node process grows with the messages of the ring',
+  'the number of system calls does not grow with the messages of the ring',
   () => {
     /** @param {number} trips @param {number} messages @returns {Record<string, number>} */
     const count = (trips, messages) => {
@@ -60,7 +60,7 @@ describe('crossings bench node', () => {
   const folder = mkdtempSync(join(tmpdir(), 'node-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('writes a run file of the same shape, and both tables', () => {
+  test('writes a run file that matches the schema, and prints both tables', () => {
     const before = leftovers();
     const file = join(folder, 'run.json');
     const { status, stdout, stderr } = cli([
@@ -96,7 +96,7 @@ describe('crossings bench node', () => {
   });
 });
 
-test('a ratio is met or missed by its median', () => {
+test('the median decides whether a goal is met', () => {
   /** @param {'most' | 'least'} bound @param {number} goal @param {number[]} samples */
   const ratio = (bound, goal, samples) =>
     ratioOf({ what: 'x', bound, goal, aim: goal, values: () => samples }, /** @type {any} */ ({}));

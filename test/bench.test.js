@@ -1,5 +1,5 @@
 'use strict';
-// One whole run, and every file that it writes.
+// One complete run, and every file that it writes.
 const { mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -42,7 +42,7 @@ test('the figures of the run file agree with each other', () => {
   }
 });
 
-test('the CSV has one line for each mechanism and a number in each column of figures', () => {
+test('the CSV has one line per mechanism, with a number in each column of figures', () => {
   const [heads, ...lines] = readFileSync(file('run.csv'), 'utf8')
     .trimEnd()
     .split('\r\n')
@@ -55,7 +55,7 @@ test('the CSV has one line for each mechanism and a number in each column of fig
   }
 });
 
-test('the Markdown is a table with a row for each mechanism', () => {
+test('the Markdown file is a table with one row per mechanism', () => {
   const rows = readFileSync(file('run.md'), 'utf8')
     .split('\n')
     .filter((line) => line.startsWith('|'));
@@ -69,7 +69,7 @@ test('the table shows each mechanism, fastest round trip first, in lines that fi
   expect(places.every((place) => place >= 0)).toBe(true);
   expect(places).toEqual([...places].sort((a, b) => a - b));
   for (const line of stdout.split('\n').filter((text) => !text.startsWith('Wrote '))) {
-    expect(line.length).toBeLessThanOrEqual(120); // a busy machine has long numbers
+    expect(line.length).toBeLessThanOrEqual(120); // numbers are longer on a busy machine
   }
 });
 

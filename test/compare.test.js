@@ -1,11 +1,11 @@
 'use strict';
-// What is said of two runs, and under each chart: every figure is one of the run's own.
+// The sentences about two runs and below each chart: every figure is from the runs.
 const { explainCharts } = require('../lib/bench/charts.js');
 const { compareRuns } = require('../lib/bench/compare.js');
 
 /** @typedef {{rate?: number[], tripNs?: number[], calls?: number | null, ns?: object}} Figures */
 
-/** A result of which only what is compared or explained is real. @param {string} mechanism @param {Figures} figures */
+/** A result with only the members that are compared or explained. @param {string} mechanism @param {Figures} figures */
 function result(mechanism, { rate = [100], tripNs = [1000], calls = 4, ns = {} }) {
   const middle = (/** @type {number[]} */ values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
   const p50 = middle(tripNs);
@@ -58,12 +58,12 @@ describe('two runs', () => {
     expect(sentences).toEqual([`pipe: no detectable difference in the round trip; ${sentence}.`]);
   });
 
-  test('the figures are the medians of the samples that the verdict comes from, and their ratio', () => {
+  test('the figures are the medians behind the verdict, and their ratio', () => {
     const [{ roundTrip }] = comparePipes({ tripNs: around(1000) }, { tripNs: around(1500) }).mechanisms;
     expect(roundTrip).toEqual({ a: 1000, b: 1500, ratio: 1.5, verdict: 'slower' });
   });
 
-  test('a mechanism that only one of them has is named, not compared', () => {
+  test('a mechanism of only one run is named, not compared', () => {
     const both = compareRuns(
       runOf([result('pipe', {}), result('tcp', {})]),
       runOf([result('pipe', {}), result('uds', {}), result('ring', {})]),
@@ -94,7 +94,7 @@ describe('two runs', () => {
       'The message counts differ: 1,000 (baseline), 20,000 (candidate).',
     ],
     ['virtual', { environment: { virtualization: 'KVM' } }, 'virtual machine'],
-  ])('that differ in what they measured come with a caution: %s', (_what, differing, caution) => {
+  ])('that measured different things come with a caution: %s', (_what, differing, caution) => {
     const { caution: said } = compareRuns(runOf([result('pipe', many)]), runOf([result('pipe', many)], differing));
     expect(said).toContain(caution);
   });
@@ -108,16 +108,16 @@ describe('two runs', () => {
   });
 });
 
-describe('under a chart', () => {
+describe('the sentence below a chart:', () => {
   const ring = result('ring', { rate: around(8000), tripNs: around(100), calls: 0 });
   const pipe = result('pipe', { rate: around(1000), tripNs: around(20_000), ns: { 'p99.9': 200_000 } });
   const run = runOf([pipe, ring]);
 
-  test('throughput names the most and the least, and their ratio', () => {
+  test('throughput names the highest and the lowest, and their ratio', () => {
     expect(explainCharts(run).throughput).toBe('ring carries 8,000 messages per second, 8.00 times as many as pipe.');
   });
 
-  test('throughput calls a tie a tie', () => {
+  test('throughput reports ties', () => {
     const spin = result('shm-spin', { rate: around(7990) });
     expect(explainCharts(runOf([pipe, ring, spin])).throughput).toContain(
       '8.00 times as many as pipe. There is no detectable difference between ring and shm-spin.',
@@ -157,14 +157,14 @@ describe('under a chart', () => {
     );
   });
 
-  test('crossings claim nothing that was not counted', () => {
+  test('crossings report nothing that was not counted', () => {
     const uncounted = result('pipe', { calls: null });
     expect(explainCharts(runOf([uncounted])).crossings).toMatch(/could not be counted/);
     expect(explainCharts(runOf([ring])).crossings).toBe('Without system calls: ring, 100 ns per round trip.');
     expect(explainCharts(runOf([pipe])).crossings).toBe('With 4 system calls: pipe, 20.0 µs per round trip.');
   });
 
-  test('one mechanism alone is compared with nothing', () => {
+  test('one mechanism alone is not compared', () => {
     const sentences = Object.values(explainCharts(runOf([pipe])));
     for (const sentence of sentences) expect(sentence).toMatch(/^(pipe|[A-Z].*pipe).*\.$/);
   });

@@ -42,7 +42,7 @@ test('a method that is refused gives no figure, and the reason', async () => {
   expect(crossings).toMatchObject({ perRoundTrip: null, perMessage: null, method: null, notice: expect.any(String) });
 });
 
-test('set-up drops out of the slope', () => {
+test('setup drops out of the slope', () => {
   const fewer = { total: 130, byName: { read: 100, openat: 30 } };
   const more = { total: 430, byName: { read: 400, openat: 30 } };
   expect(slope(fewer, more, 100)).toEqual({ total: 3, byName: { read: 3 } });

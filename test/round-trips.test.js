@@ -4,7 +4,7 @@ const { RoundTrips } = require('../lib/measure/round-trips.js');
 /** Each nanosecond from 1 to n once. @param {number} n @returns {[number, number][]} */
 const each = (n) => Array.from({ length: n }, (_, i) => [i + 1, 1]);
 
-test('percentiles are exact to three significant digits, the extremes and the mean exactly', () => {
+test('percentiles are exact to three significant digits; the extremes and the mean are exact', () => {
   const trips = new RoundTrips();
   trips.record(each(100_000));
   const summary = trips.summary();
@@ -38,14 +38,14 @@ test('samples add up', () => {
   expect(trips.summary()).toMatchObject({ min: 10, max: 30, mean: 15 });
 });
 
-test('a percentile with nothing beyond it is null, not the maximum by another name', () => {
+test('a percentile with no round trip beyond it is null', () => {
   const trips = new RoundTrips();
   trips.record(each(500));
   expect(trips.summary()).toMatchObject({ 'p99.9': null, 'p99.99': null });
   expect(trips.summary().p99).not.toBeNull();
 });
 
-test('the distribution climbs from the minimum towards the maximum, finer and finer towards 100 %', () => {
+test('the distribution rises from the minimum to the maximum, with finer steps near 100 %', () => {
   const trips = new RoundTrips();
   trips.record(each(10_000));
   const points = trips.distribution();

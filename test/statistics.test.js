@@ -38,13 +38,13 @@ describe('quantiles', () => {
     expect(summarize([42])).toEqual({ median: 42, q1: 42, q3: 42 });
   });
 
-  test('of no sample are not a number', () => {
+  test('of no samples are NaN', () => {
     expect(median([])).toBeNaN();
   });
 });
 
 describe("the median's confidence interval", () => {
-  // The ranks that tables of the sign test give for 95 % (Conover, Practical Nonparametric Statistics, 3rd edition,
+  // The ranks for 95 % in tables of the sign test (Conover, Practical Nonparametric Statistics, 3rd edition,
   // table A3; binomial with p = 1/2).
   test.each([
     [6, 1, 6],
@@ -72,14 +72,14 @@ describe('a steady median', () => {
     expect(isSteady([100, 103, 100, 99, 100, 100], 0.02)).toBe(false);
   });
 
-  test('is never claimed of too few samples', () => {
+  test('is never claimed with too few samples', () => {
     expect(isSteady([100, 100, 100], 0.02)).toBe(false);
   });
 });
 
 describe('comparing two medians', () => {
   const near = [10, 11, 12, 13, 14, 15];
-  test('tells lower from higher when the intervals lie apart', () => {
+  test('distinguishes lower from higher when the intervals do not overlap', () => {
     expect(
       compareMedians(
         near,
@@ -103,12 +103,12 @@ describe('comparing two medians', () => {
     ).toBe('undetected');
   });
 
-  test('detects nothing in too few samples, however far apart', () => {
+  test('detects nothing with too few samples, however far apart', () => {
     expect(compareMedians([1, 2, 3], [100, 200, 300])).toBe('undetected');
   });
 });
 
-test('an interval for any number of samples: 2 ** -n is 0 from 1,075 on', () => {
+test('the interval exists for any number of samples, although 2 ** -n underflows to 0 from 1,075 on', () => {
   const samples = Array.from({ length: 5000 }, (_, i) => i);
   const [low, high] = /** @type {[number, number]} */ (medianInterval(samples));
   // The normal approximation: n/2 -+ 0.98 * sqrt(n), within a sample or two.

@@ -1,5 +1,5 @@
 'use strict';
-// `crossings trace` and crossings-demo as a user meets them: output, files, refusals, sudden ends.
+// `crossings trace` and crossings-demo: output, files, invalid arguments, sudden ends.
 const { spawnSync } = require('node:child_process');
 const { mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'trace-'));
 const file = (/** @type {string} */ name) => join(folder, name);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Names in the file system that a demo might have forgotten. */
+/** Names in the file system that a demo might have left. */
 function names() {
   const { sharedMemory, temporary } = leftovers();
   return { sharedMemory, temporary };
@@ -27,15 +27,15 @@ describeWhereAllowed('crossings trace', () => {
   const { status, stdout, stderr } = cli(['trace', 'pipe', '--messages', '3', ...files]);
   const trace = JSON.parse(readFileSync(file('trace.json'), 'utf8'));
 
-  test('prints each event of the recording, under the message that it belongs to', () => {
+  test('prints each event of the recording under its message', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     for (const { t, source } of trace.events) {
       const at = (t / 1000).toFixed(1);
       const line = stdout.split('\n').find((text) => text.trimStart().startsWith(`${at} `));
       expect(line).toMatch(new RegExp(`${source.file.split('/').pop()}:${source.line}$`));
     }
-    const headings = stdout.split('\n').filter((line) => /^(Set-up|Message \d+|Tear-down)$/.test(line));
-    expect(headings).toEqual(['Set-up', 'Message 1', 'Message 2', 'Message 3', 'Tear-down']);
+    const headings = stdout.split('\n').filter((line) => /^(Setup|Message \d+|Teardown)$/.test(line));
+    expect(headings).toEqual(['Setup', 'Message 1', 'Message 2', 'Message 3', 'Teardown']);
   });
 
   test('ends with the cost of a message, from the figures of this recording', () => {
@@ -44,14 +44,14 @@ describeWhereAllowed('crossings trace', () => {
     expect(text).toContain(`The cheapest system call takes ${trace.floors.syscallNs.toPrecision(3)} ns here`);
   });
 
-  test('writes one event a line, and leaves no other file', () => {
+  test('writes one event per line, and no other file', () => {
     const lines = readFileSync(file('trace.json'), 'utf8').split('\n');
     const events = lines.filter((line) => line.startsWith('    {"t":'));
     expect(events.map((line) => JSON.parse(line.replace(/,$/, '')))).toEqual(trace.events);
     expect(readdirSync(folder).sort()).toEqual(['perfetto.json', 'trace.json']);
   });
 
-  test('writes Trace Event JSON that is complete: processes and phases named, each event a slice, arrows in pairs', () => {
+  test('writes complete Trace Event JSON: named processes and phases, one slice per event, paired arrows', () => {
     const written = JSON.parse(readFileSync(file('perfetto.json'), 'utf8'));
     expect(written).toEqual(JSON.parse(JSON.stringify(toTraceEvents(trace))));
     const pids = trace.processes.map((/** @type {any} */ { pid }) => pid);
@@ -85,7 +85,7 @@ describeWhereAllowed('crossings trace', () => {
   });
 });
 
-describe('what cannot be used is refused in a sentence', () => {
+describe('invalid arguments are refused in one sentence:', () => {
   test.each([
     [['nope'], 'The mechanism must be one of ring, shm-spin, shm-sem, pipe, uds, tcp; got "nope".'],
     [['pipe', '--messages', '0'], '--messages must be a whole number from 1 to 1000; got "0".'],
@@ -120,7 +120,7 @@ describe('what cannot be used is refused in a sentence', () => {
 });
 
 describe('crossings-demo without a tracer', () => {
-  test.each(MECHANISMS)('%s: every message comes, and the names it made are gone', (mechanism) => {
+  test.each(MECHANISMS)('%s: every message arrives, and no name remains', (mechanism) => {
     const before = names();
     const { status, stdout, stderr } = run('crossings-demo', [mechanism, '--messages', 50]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -134,7 +134,7 @@ describe('crossings-demo without a tracer', () => {
     for (const { source } of listed) expect(readFileSync(join(root, source), 'utf8')).toContain('phase(MESSAGES)');
   });
 
-  test('--time gives a time for each run', () => {
+  test('--time prints a time for each run', () => {
     const [timing] = eventsOf(run('crossings-demo', ['pipe', '--time', 5]).stdout);
     expect(timing.messageNs).toHaveLength(5);
     for (const ns of [...timing.messageNs, timing.syscallNs]) expect(ns).toBeGreaterThan(0);
@@ -142,7 +142,7 @@ describe('crossings-demo without a tracer', () => {
 });
 
 testWhereAllowed('where ptrace is refused it says what to do, and leaves nothing', () => {
-  // A process that is traced already cannot be traced by a second tracer.
+  // A process can have only one tracer.
   const before = names();
   const command = [process.execPath, join(root, 'lib', 'cli.js'), 'trace', 'shm-sem'];
   const { status, stdout, stderr } = run('crossings-count', ['--method', 'ptrace', '--', ...command]);
@@ -154,7 +154,7 @@ testWhereAllowed('where ptrace is refused it says what to do, and leaves nothing
   expect(names()).toEqual(before);
 });
 
-/** Processes that descend from one, with itself. @param {number} pid @returns {number[]} */
+/** A process and its descendants. @param {number} pid @returns {number[]} */
 function family(pid) {
   const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
   return [pid, ...stdout.split('\n').filter(Boolean).map(Number).flatMap(family)];
@@ -169,7 +169,7 @@ function isAlive(pid) {
   }
 }
 
-describe('whatever is killed, nothing is left', () => {
+describe('a killed process leaves nothing behind:', () => {
   test.each([
     ['the recorder', () => start(process.execPath, ['lib/cli.js', 'trace', 'shm-spin', '--messages', '1000']), 350],
     ['the tracer', () => start(built('crossings-demo'), ['shm-spin', '--trace', '--messages', '1000']), 12],

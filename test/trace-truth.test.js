@@ -1,5 +1,5 @@
 'use strict';
-// Recordings held against others who watched the same demo, untraced by us: strace, and the kernel's own count.
+// Recordings, compared with two independent observers of the same demo: strace, and the kernel's count.
 const { spawnSync } = require('node:child_process');
 const { mkdtempSync, readFileSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -59,8 +59,8 @@ function straceCalls(mechanism) {
 }
 
 /**
- * Without what is another in each run: process numbers, addresses, how often a process had to wait, and how many random
- * bytes sem_open() drew for a name.
+ * Without what differs between runs: process IDs, addresses, the number of waits, and the random bytes that sem_open()
+ * uses in a name.
  * @param {{name: string, result: string}[]} calls
  */
 function comparable(calls) {
@@ -82,62 +82,67 @@ testWhereStrace.each(MECHANISMS)(
     const traced = [...straceCalls(mechanism).values()].map(comparable);
     for (const calls of recorded) {
       expect(calls.length).toBeGreaterThan(5);
-      // strace saw what came before the demo, too: the program's start.
+      // strace also saw the start of the program, before the demo.
       const tails = traced.map((all) => all.slice(-calls.length));
       expect(tails).toContainEqual(calls);
     }
   },
 );
 
-describeWhereAllowed('counted by crossings-count, untraced, a further message costs what the recording shows', () => {
-  const FURTHER = 100;
-  /** @param {string} mechanism @param {number} messages */
-  function count(mechanism, messages) {
-    const { stdout } = run('crossings-count', ['--', built('crossings-demo'), mechanism, '--messages', messages]);
-    return eventsOf(stdout.slice(stdout.indexOf('{')))[0].byName;
-  }
-  /** @param {string} mechanism */
-  function further(mechanism) {
-    const [fewer, more] = [count(mechanism, MESSAGES), count(mechanism, MESSAGES + FURTHER)];
-    const names = [...new Set([...Object.keys(fewer), ...Object.keys(more)])];
-    return Object.fromEntries(
-      names.map((name) => [name, (more[name] ?? 0) - (fewer[name] ?? 0)]).filter(([, difference]) => difference !== 0),
-    );
-  }
+describeWhereAllowed(
+  'counted by crossings-count, without our tracer, one more message costs what the recording shows',
+  () => {
+    const FURTHER = 100;
+    /** @param {string} mechanism @param {number} messages */
+    function count(mechanism, messages) {
+      const { stdout } = run('crossings-count', ['--', built('crossings-demo'), mechanism, '--messages', messages]);
+      return eventsOf(stdout.slice(stdout.indexOf('{')))[0].byName;
+    }
+    /** @param {string} mechanism */
+    function further(mechanism) {
+      const [fewer, more] = [count(mechanism, MESSAGES), count(mechanism, MESSAGES + FURTHER)];
+      const names = [...new Set([...Object.keys(fewer), ...Object.keys(more)])];
+      return Object.fromEntries(
+        names
+          .map((name) => [name, (more[name] ?? 0) - (fewer[name] ?? 0)])
+          .filter(([, difference]) => difference !== 0),
+      );
+    }
 
-  test('pipe: one write, one read', () => {
-    expect(further('pipe')).toEqual({ write: FURTHER, read: FURTHER });
-    expect(byName(during('pipe'))).toEqual({ write: MESSAGES, read: MESSAGES });
-  });
+    test('pipe: one write, one read', () => {
+      expect(further('pipe')).toEqual({ write: FURTHER, read: FURTHER });
+      expect(byName(during('pipe'))).toEqual({ write: MESSAGES, read: MESSAGES });
+    });
 
-  test.each(['uds', 'tcp'])('%s: one send, at most one recv', (mechanism) => {
-    const { sendto, recvfrom = 0, ...others } = further(mechanism);
-    expect({ sendto, others }).toEqual({ sendto: FURTHER, others: {} });
-    expect(recvfrom).toBeLessThanOrEqual(FURTHER + MESSAGES);
-    const recorded = byName(during(mechanism));
-    expect(recorded.sendto).toBe(MESSAGES);
-    expect(recorded.recvfrom).toBeLessThanOrEqual(MESSAGES);
-  });
+    test.each(['uds', 'tcp'])('%s: one send, at most one recv', (mechanism) => {
+      const { sendto, recvfrom = 0, ...others } = further(mechanism);
+      expect({ sendto, others }).toEqual({ sendto: FURTHER, others: {} });
+      expect(recvfrom).toBeLessThanOrEqual(FURTHER + MESSAGES);
+      const recorded = byName(during(mechanism));
+      expect(recorded.sendto).toBe(MESSAGES);
+      expect(recorded.recvfrom).toBeLessThanOrEqual(MESSAGES);
+    });
 
-  test('shm-sem: futex and nothing else', () => {
-    // sem_open() draws random bytes for a name, now and then more than once.
-    const names = Object.keys(further('shm-sem')).filter((name) => name !== 'getrandom');
-    expect(names).toEqual(['futex']);
-    expect(Object.keys(byName(during('shm-sem')))).toEqual(['futex']);
-  });
+    test('shm-sem: only futex', () => {
+      // sem_open() sometimes draws random bytes for a name more than once.
+      const names = Object.keys(further('shm-sem')).filter((name) => name !== 'getrandom');
+      expect(names).toEqual(['futex']);
+      expect(Object.keys(byName(during('shm-sem')))).toEqual(['futex']);
+    });
 
-  test.each(['shm-spin', 'ring'])('%s: none at all', (mechanism) => {
-    expect(further(mechanism)).toEqual({});
-    expect(byName(during(mechanism))).toEqual({});
-  });
+    test.each(['shm-spin', 'ring'])('%s: no system call', (mechanism) => {
+      expect(further(mechanism)).toEqual({});
+      expect(byName(during(mechanism))).toEqual({});
+    });
 
-  test('ring: from the first message’s first event to the last one’s end neither process is in the kernel', () => {
-    const { events } = record('ring');
-    const messages = events.filter(({ phase }) => phase === 'message');
-    const from = messages[0].t;
-    const to = Math.max(...messages.map(({ t, end }) => end ?? t));
-    const meanwhile = events.filter(({ t, end }) => t < to && (end ?? t) > from);
-    expect(meanwhile.filter(({ kind }) => kind === 'syscall')).toEqual([]);
-    expect(meanwhile.length).toBeGreaterThanOrEqual(messages.length);
-  });
-});
+    test('ring: neither process enters the kernel between the first message and the last', () => {
+      const { events } = record('ring');
+      const messages = events.filter(({ phase }) => phase === 'message');
+      const from = messages[0].t;
+      const to = Math.max(...messages.map(({ t, end }) => end ?? t));
+      const meanwhile = events.filter(({ t, end }) => t < to && (end ?? t) > from);
+      expect(meanwhile.filter(({ kind }) => kind === 'syscall')).toEqual([]);
+      expect(meanwhile.length).toBeGreaterThanOrEqual(messages.length);
+    });
+  },
+);

@@ -1,5 +1,5 @@
 'use strict';
-// What a recording says, held against its schema, against the source and against itself.
+// Recordings, checked against their schema, against the source, and for consistency.
 const Ajv = require('ajv/dist/2020').default;
 const { interpret, recordTrace } = require('../lib/trace/record.js');
 const schema = require('../lib/trace/trace.schema.json');
@@ -21,7 +21,7 @@ beforeAll(async () => {
   for (const mechanism of allowed ? MECHANISMS : []) traces[mechanism] = await recordTrace({ mechanism });
 });
 
-test('nothing is left when everything is recorded', () => {
+test('recording leaves nothing behind', () => {
   const { sharedMemory, temporary } = leftovers();
   expect({ sharedMemory, temporary }).toEqual({ sharedMemory: before.sharedMemory, temporary: before.temporary });
 });
@@ -51,14 +51,14 @@ describeWhereAllowed.each(MECHANISMS)('the recording of %s', (mechanism) => {
     expect(validate(trace) ? [] : validate.errors).toEqual([]);
   });
 
-  test('names for each event the line that made it', () => {
+  test('names the source line of each event', () => {
     for (const { kind, name, call, source } of trace.events) {
       const line = trace.sources[source?.file ?? '']?.split('\n')[(source?.line ?? 0) - 1];
       expect(line).toMatch(kind === 'step' ? /\bSTEP\(/ : new RegExp(`\\b${call ?? name}\\(`));
     }
   });
 
-  test('shows each message at the writer, and checked at the reader', () => {
+  test('shows each message written by the writer and checked by the reader', () => {
     const [writer, reader] = trace.processes;
     expect([writer.role, reader.role]).toEqual(['writer', 'reader']);
     const sent = during(mechanism).filter(({ pid }) => pid === writer.pid);
@@ -67,7 +67,7 @@ describeWhereAllowed.each(MECHANISMS)('the recording of %s', (mechanism) => {
     expect([last?.name, last?.args]).toEqual(['exit_group', ['0']]);
   });
 
-  test('is in order: events by their begin, and each process does one thing at a time', () => {
+  test('is in order: events by their start, and each process does one thing at a time', () => {
     for (const { pid } of trace.processes) {
       const own = trace.events.filter((event) => event.pid === pid);
       for (const [i, event] of own.entries()) {
@@ -80,7 +80,7 @@ describeWhereAllowed.each(MECHANISMS)('the recording of %s', (mechanism) => {
     expect(begins).toEqual([...begins].sort((a, b) => a - b));
   });
 
-  test('lets nothing be read before it was written', () => {
+  test('contains no read of bytes that were not yet written', () => {
     /** @type {Record<string, number>} */
     const held = {};
     for (const event of [...trace.events].sort((a, b) => endOf(a) - endOf(b))) {
@@ -93,7 +93,7 @@ describeWhereAllowed.each(MECHANISMS)('the recording of %s', (mechanism) => {
     }
   });
 
-  test('closes only what is open, names only objects that it lists, and makes the child before it acts', () => {
+  test('closes only open descriptors, names only listed objects, and forks the child before its first event', () => {
     const known = new Set(trace.objects.map(({ id }) => id));
     /** @type {Record<number, Set<number>>} */
     const open = { [trace.events[0].pid]: new Set() };
@@ -125,7 +125,7 @@ describeWhereAllowed.each(MECHANISMS)('the recording of %s', (mechanism) => {
   });
 });
 
-describeWhereAllowed('what the messages are', () => {
+describeWhereAllowed('the messages', () => {
   test.each(['pipe', 'uds', 'tcp'])('%s: each message is decoded as the demo defines it', (mechanism) => {
     const writer = traces[mechanism].processes[0].pid;
     const sent = during(mechanism).filter(({ pid }) => pid === writer);
@@ -155,7 +155,7 @@ describeWhereAllowed('what the messages are', () => {
     }
   });
 
-  test('shm-spin: the flag is 1 when the reader has seen it and 0 when the writer has', () => {
+  test('shm-spin: the reader sees the flag at 1, the writer sees it at 0', () => {
     const [writer, reader] = traces['shm-spin'].processes;
     const seen = during('shm-spin').filter(({ step }) => step === 'see');
     expect(seen.filter(({ pid }) => pid === reader.pid).map(({ memory }) => memory?.flag)).toEqual(
@@ -166,7 +166,7 @@ describeWhereAllowed('what the messages are', () => {
     );
   });
 
-  test('ring: the signal that the reader sees is the length and one', () => {
+  test('ring: the signal that the reader sees is the length plus one', () => {
     const seen = during('ring').filter(({ step }) => step === 'see');
     expect(seen.map(({ memory }) => memory?.["signal of the reader's next frame"])).toEqual(Array(MESSAGES).fill(65));
   });
@@ -186,14 +186,14 @@ describeWhereAllowed('objects', () => {
   test.each([
     ['uds', ['Unix socket of the reader', 'Unix socket of the writer']],
     ['tcp', ['TCP socket of the reader', 'TCP socket of the writer']],
-  ])('%s: a listener, and two sockets that are each other’s peers', (mechanism, names) => {
+  ])('%s: a listening socket, and two sockets that are peers', (mechanism, names) => {
     expect(named(mechanism, 'listener')).toHaveLength(1);
     expect(named(mechanism, 'socket').sort()).toEqual(names);
     const [a, b] = traces[mechanism].objects.filter(({ kind }) => kind === 'socket');
     expect([a.peer, b.peer]).toEqual([b.id, a.id]);
   });
 
-  test('shm-sem: a page and two semaphores, with the words that are watched', () => {
+  test('shm-sem: a page and two semaphores, with their watched words', () => {
     const words = traces['shm-sem'].objects.map((object) => [object.kind, object.words]);
     expect(words).toEqual([
       ['shm', undefined],
@@ -202,7 +202,7 @@ describeWhereAllowed('objects', () => {
     ]);
   });
 
-  test('ring: each process hands its memory over, and the other maps it for reading only', () => {
+  test('ring: each process passes its memory on, and the other maps it read-only', () => {
     expect(named('ring', 'memfd').sort()).toEqual(['memfd crossings of the reader', 'memfd crossings of the writer']);
     const effects = traces.ring.events.flatMap((event) => event.effects);
     expect(effects.filter((effect) => effect.do === 'pass')).toHaveLength(2);
@@ -212,7 +212,7 @@ describeWhereAllowed('objects', () => {
 });
 
 testWhereAllowed('a reader that comes first sleeps, and the first write wakes it', async () => {
-  // Who comes first is the scheduler's choice, so this may need more than one recording.
+  // The scheduler decides which process runs first, so this may take more than one recording.
   for (let attempt = 0; attempt < 20; attempt++) {
     const { events, processes } = interpret(eventsOf(run('crossings-demo', ['--trace', 'pipe']).stdout));
     const first = events.find(({ name }) => name === 'read');

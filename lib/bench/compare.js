@@ -9,7 +9,7 @@ const { compareMedians, median, tripsOf } = require('../measure/statistics.js');
 /** @typedef {'faster' | 'slower' | 'undetected'} Verdict on the candidate */
 /** @typedef {{a: number, b: number, ratio: number, verdict: Verdict}} Comparison medians of the samples, ratio b to a */
 
-const FEWEST = 6; // samples; with fewer, a median has no 95 % confidence interval
+const MIN_SAMPLES = 6; // samples; with fewer, a median has no 95 % confidence interval
 
 /**
  * @param {readonly number[]} a
@@ -77,9 +77,9 @@ function cautionFor(a, b) {
   differ('message sizes', ({ parameters }) => byteCount(parameters.sizeBytes));
   differ('message counts', ({ parameters }) => parameters.messages.toLocaleString('en-US'));
   differ('batch sizes', ({ parameters }) => String(parameters.batch ?? 1));
-  const short = [a, b].filter((run) => run.results.some((result) => tripsOf(result).length < FEWEST));
+  const short = [a, b].filter((run) => run.results.some((result) => tripsOf(result).length < MIN_SAMPLES));
   if (short.length > 0) {
-    cautions.push(`Detecting a difference takes at least ${FEWEST} samples of each mechanism; there are fewer.`);
+    cautions.push(`Detecting a difference takes at least ${MIN_SAMPLES} samples of each mechanism; there are fewer.`);
   }
   if ([a, b].some(({ environment }) => environment.virtualization !== 'none')) {
     cautions.push(

@@ -8,7 +8,7 @@ const { medianOrNull, Series } = require('../measure/series.js');
 const { median } = require('../measure/statistics.js');
 
 const PILOT_ROUND_TRIPS = 1000;
-const MOST_ROUND_TRIPS = 100_000; // in one sample
+const MAX_ROUND_TRIPS = 100_000; // in one sample
 
 /**
  * How long to measure. No round of samples begins that would end after budgetMs; tripsMs is the approximate time of the
@@ -75,13 +75,13 @@ class MechanismSeries extends Series {
 }
 
 /**
- * Round trips per sample: as many as fit into the time, judged by the pilot.
+ * Round trips per sample: as many as fit into tripsMs, by the pilot's figure.
  * @param {number} pilotNs
  * @param {Effort} effort
  */
 function tripsFor(pilotNs, effort) {
   const fitting = Math.round((effort.tripsMs * 1e6) / pilotNs / 100) * 100;
-  return Math.min(Math.max(fitting, PILOT_ROUND_TRIPS), MOST_ROUND_TRIPS);
+  return Math.min(Math.max(fitting, PILOT_ROUND_TRIPS), MAX_ROUND_TRIPS);
 }
 
 /**

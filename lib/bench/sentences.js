@@ -26,7 +26,7 @@ function explainBill(run, result) {
   return (
     `With ${result.mechanism}, a round trip makes ${crossingCount(crossings)} system calls and takes ${duration(tripNs(result))}. ` +
     `The cheapest system call takes ${duration(run.floors.syscallNs)} here, so the crossings alone account for ` +
-    `${duration(floorNs)}, or ${percent(floorNs / tripNs(result))}. The rest is work inside the kernel, mostly waking the sleeping process.`
+    `${duration(floorNs)}, or ${percent(floorNs / tripNs(result))} of that time. The rest is work inside the kernel, mostly waking the sleeping process.`
   );
 }
 

@@ -1,6 +1,6 @@
 'use strict';
 // The number of system calls per round trip and per message, as the kernel counts them. A run also makes some during
-// set-up, so each figure is the slope between two runs that differ only in their number of messages.
+// setup, so each figure is the slope between two runs that differ only in their number of messages.
 const { eventOf, programPath, runProgram } = require('./programs.js');
 
 // The supervisor's own calls vary by two or three between runs, because both sides may end together or one after the

@@ -5,11 +5,11 @@ const { createHistogram } = require('node:perf_hooks');
 const PERCENTILES = { p50: 50, p90: 90, p99: 99, 'p99.9': 99.9, 'p99.99': 99.99 };
 const FIGURES = 3; // significant decimal digits kept by the histogram
 const BANDS_PER_DECADE = 40; // each 5.9 % wide, which still resolves single polling turns
-const LONGEST_NS = 1e12; // 17 minutes; a longer round trip is recorded as this
+const MAX_NS = 1e12; // 17 minutes; a longer round trip is recorded as this
 
 /** A histogram of round-trip times, nanoseconds. */
 class RoundTrips {
-  #histogram = createHistogram({ lowest: 1, highest: LONGEST_NS, figures: FIGURES });
+  #histogram = createHistogram({ lowest: 1, highest: MAX_NS, figures: FIGURES });
   /** @type {Map<number, number>} */
   #bands = new Map();
   #sum = 0;
@@ -22,7 +22,7 @@ class RoundTrips {
    */
   record(values) {
     for (const [ns, times] of values) {
-      for (let i = 0; i < times; i++) this.#histogram.record(Math.min(Math.max(ns, 1), LONGEST_NS));
+      for (let i = 0; i < times; i++) this.#histogram.record(Math.min(Math.max(ns, 1), MAX_NS));
       const band = Math.floor(Math.log10(Math.max(ns, 1)) * BANDS_PER_DECADE);
       this.#bands.set(band, (this.#bands.get(band) ?? 0) + times);
       this.#sum += ns * times;

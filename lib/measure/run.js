@@ -1,12 +1,12 @@
 'use strict';
 // One run from its start to its file: the environment, rounds of samples until the medians are steady or the time is
-// up, and the parts that every run file has. What one sample is, each benchmark defines itself.
+// up, and the parts that every run file has. Each benchmark defines for itself what one sample is.
 const { randomUUID } = require('node:crypto');
 const { version } = require('../../package.json');
 const { describeEnvironment, stolenWarning, watchStolenTime } = require('./environment.js');
 
 const SCHEMA = 'crossings/run/1';
-const MOST_SHOWN = 0.99; // of the progress, until the run has ended
+const MAX_SHOWN = 0.99; // of the progress, until the run has ended
 
 /**
  * When to stop. Once minSamples rounds are done, no round begins that would end after budgetMs.
@@ -27,30 +27,27 @@ const MOST_SHOWN = 0.99; // of the progress, until the run has ended
 
 /** A run in progress. */
 class RunInProgress {
-  #startedAt = new Date();
-  #began = performance.now();
+  #startedAt;
+  #began;
   #id;
   #onProgress;
   #expectedMs;
-  #stolenShare = () => 0;
-  /** @type {import('./environment.js').Environment} */
-  environment = /** @type {any} */ (null);
-  /** The options that place the compiled programs on their cores. @type {string[]} */
-  placement = [];
+  #stolenShare = watchStolenTime();
 
-  /** @param {number | null} expectedMs @param {RunControl} control */
-  constructor(expectedMs, { id = randomUUID(), onProgress = () => {} }) {
+  /**
+   * @param {import('./environment.js').Environment} environment
+   * @param {{startedAt: Date, began: number, expectedMs: number | null}} times
+   * @param {RunControl} control
+   */
+  constructor(environment, { startedAt, began, expectedMs }, { id = randomUUID(), onProgress = () => {} }) {
+    this.environment = environment;
+    /** The options that place the compiled programs on their cores. */
+    this.placement = environment.pinnedCores ? ['--cores', environment.pinnedCores.join(',')] : ['--no-pin'];
+    this.#startedAt = startedAt;
+    this.#began = began;
     this.#id = id;
     this.#onProgress = onProgress;
     this.#expectedMs = expectedMs;
-  }
-
-  /** @param {{cores: number[] | null, pin: boolean, signal?: AbortSignal}} options */
-  async examineMachine(options) {
-    this.report('examining the machine');
-    this.environment = await describeEnvironment(options);
-    this.placement = this.environment.pinnedCores ? ['--cores', this.environment.pinnedCores.join(',')] : ['--no-pin'];
-    this.#stolenShare = watchStolenTime();
   }
 
   elapsedMs() {
@@ -60,7 +57,7 @@ class RunInProgress {
   /** @param {string} doing @param {number} [share] of the samples done, for a run without an expected time */
   report(doing, share = 0) {
     const fraction = this.#expectedMs ? this.elapsedMs() / this.#expectedMs : share;
-    this.#onProgress({ fraction: Math.min(MOST_SHOWN, fraction), doing });
+    this.#onProgress({ fraction: Math.min(MAX_SHOWN, fraction), doing });
   }
 
   /**
@@ -81,7 +78,7 @@ class RunInProgress {
     return maxSamples;
   }
 
-  /** After the last sample: adds to the warnings what happened to the machine meanwhile. */
+  /** Call it after the last sample: adds a warning about what happened to the machine during the run. */
   end() {
     const warning = stolenWarning(this.#stolenShare());
     if (warning) this.environment.warnings.push(warning);
@@ -92,7 +89,7 @@ class RunInProgress {
    * @template {object} Parameters
    * @template {object} Rest
    * @param {Parameters} parameters
-   * @param {Rest} rest floors, results, and what only one benchmark has
+   * @param {Rest} rest floors, results, and the members that only one benchmark has
    */
   file(parameters, rest) {
     return {
@@ -114,9 +111,10 @@ class RunInProgress {
  * @param {RunControl} [control]
  */
 async function beginRun({ cores, pin }, expectedMs, control = {}) {
-  const run = new RunInProgress(expectedMs, control);
-  await run.examineMachine({ cores, pin, signal: control.signal });
-  return run;
+  const times = { startedAt: new Date(), began: performance.now(), expectedMs };
+  control.onProgress?.({ fraction: 0, doing: 'examining the machine' });
+  const environment = await describeEnvironment({ cores, pin, signal: control.signal });
+  return new RunInProgress(environment, times, control);
 }
 
 module.exports = { beginRun };

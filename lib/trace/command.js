@@ -10,7 +10,7 @@ const { recordTrace } = require('./record.js');
 
 const WIDTH = 100; // columns of prose
 const PLAIN_WIDTH = 160; // of a line of the log, if the output is not a terminal
-const LEAST_WIDTH = 72;
+const MIN_WIDTH = 72;
 
 /** @typedef {import('./record.js').Trace} Trace */
 
@@ -24,7 +24,7 @@ const FILES = {
 function printTrace(trace) {
   const { title, parameters, processes, environment } = trace;
   const style = styleFor(process.stdout);
-  const width = process.stdout.isTTY ? Math.max(process.stdout.columns ?? WIDTH, LEAST_WIDTH) : PLAIN_WIDTH;
+  const width = process.stdout.isTTY ? Math.max(process.stdout.columns ?? WIDTH, MIN_WIDTH) : PLAIN_WIDTH;
   const who = processes.map(({ role, pid }) => `${role} ${pid}`).join(', ');
   const count = `${parameters.messages} ${parameters.messages === 1 ? 'message' : 'messages'}`;
   const paragraphs = [

@@ -9,7 +9,7 @@ const { duration, significant } = require('../terminal/numbers.js');
 /** @param {number} count @param {string} one @param {string} [many] */
 const counted = (count, one, many = `${one}s`) => `${Number(count.toFixed(1))} ${count === 1 ? one : many}`;
 
-/** The section of each event: 0 for set-up, n for message n, then tear-down. @param {Trace} trace */
+/** The section of each event: 0 for setup, n for message n, then teardown. @param {Trace} trace */
 function parts({ events, parameters }) {
   const last = events.findLastIndex(({ phase }) => phase === 'message');
   let part = 0;
@@ -22,15 +22,16 @@ function parts({ events, parameters }) {
 
 /** @param {number} part @param {number} messages */
 function heading(part, messages) {
-  if (part === 0) return 'Set-up';
-  return part > messages ? 'Tear-down' : `Message ${part}`;
+  if (part === 0) return 'Setup';
+  return part > messages ? 'Teardown' : `Message ${part}`;
 }
 
 /** Shortens a call that is too long, its string first. @param {string} text @param {number} width */
 function cut(text, width) {
   const shortened = text.replace(/"((?:[^"\\]|\\.)*)"/, (string) => {
     const room = string.length - (text.length - width) - 1;
-    return text.length > width && room > 8 ? `${string.slice(0, room - 1)}"…` : string;
+    if (text.length <= width || room <= 8) return string;
+    return `${string.slice(0, room - 1).replace(/\\[0-7]*$/, '')}"…`; // without half an escape
   });
   return shortened.length > width ? `${shortened.slice(0, Math.max(width - 1, 1))}…` : shortened;
 }

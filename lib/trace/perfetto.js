@@ -5,7 +5,7 @@
 /** @typedef {import('./record.js').Trace} Trace */
 /** @typedef {import('./record.js').TraceEvent} TraceEvent */
 
-const PHASES = { setup: 'set-up', message: 'messages', teardown: 'tear-down' };
+const PHASES = { setup: 'setup', message: 'messages', teardown: 'teardown' };
 const PHASE_TRACK = 1; // beside each process's own thread
 const CALL_TRACK = 2;
 

@@ -1,13 +1,12 @@
 'use strict';
-// Compiles every target of binding.gyp: what `npm install` does in a checkout. When that cannot be done, it says what
-// is missing in one sentence before the compiler's own output.
+// Compiles every target of binding.gyp: npm runs it in a checkout. If a tool is missing, one sentence names it.
 const { spawnSync } = require('node:child_process');
 const { join } = require('node:path');
 
 const root = join(__dirname, '..', '..');
 
 /** @param {string} sentence */
-function giveUp(sentence) {
+function fail(sentence) {
   process.stderr.write(`${sentence}\n`);
   process.exit(1);
 }
@@ -21,7 +20,7 @@ function findNodeGyp() {
   try {
     return require.resolve('node-gyp/bin/node-gyp.js');
   } catch {
-    return giveUp('crossings cannot be built: node-gyp is missing; run `npm install` with development dependencies.');
+    return fail('Cannot build crossings: node-gyp is not installed. Run `npm install` with development dependencies.');
   }
 }
 
@@ -35,8 +34,8 @@ const tools = [
 const missing = tools.filter(([, command]) => !exists(command));
 if (missing.length > 0) {
   const names = missing.map(([what, command]) => `${what} (${command})`).join(', ');
-  giveUp(
-    `crossings cannot be built: ${names} not found. On Debian or Ubuntu: apt-get install build-essential python3; ` +
+  fail(
+    `Cannot build crossings: ${names} not found. On Debian or Ubuntu: apt-get install build-essential python3; ` +
       'on Fedora: dnf install gcc-c++ make python3; on Alpine: apk add build-base python3 linux-headers.',
   );
 }
@@ -46,4 +45,4 @@ const build = spawnSync(process.execPath, [nodeGyp, 'rebuild', '--jobs=max', '--
   cwd: root,
   stdio: 'inherit',
 });
-if (build.status !== 0) giveUp('crossings could not be built: the output above says where it failed.');
+if (build.status !== 0) fail('Building crossings failed; see the output above.');

@@ -1,6 +1,6 @@
 'use strict';
-// Records every mechanism into a folder, one file each: node test/tools/record.js FOLDER. This is how the recordings that ship
-// with the lab are made again.
+// Records every mechanism, one file each: node test/tools/record.js FOLDER. `npm run record` renews the recordings that
+// ship with the lab.
 const { join } = require('node:path');
 const { writeWhole } = require('../../lib/terminal/files.js');
 const { traceText } = require('../../lib/trace/file.js');

@@ -18,7 +18,7 @@ const { median, summarize } = require('../../measure/statistics.js');
  * @property {'×' | '%' | 'messages/s'} [unit] default: ×
  * @property {'most' | 'least'} bound is the goal an upper or a lower bound?
  * @property {number} goal what the project promises
- * @property {number} aim what it works towards
+ * @property {number} aim what it works toward
  * @property {(measured: Measured) => number[] | undefined} values one per sample; a row without any is left out
  */
 

@@ -46,7 +46,7 @@ function renderRatios(run, style) {
     `${bound === 'most' ? '≤' : '≥'} ${show(aim, unit)}`,
     met ? style.good('met') : style.bad('missed'),
   ]);
-  return plainTable(null, ['ratios within this run', 'median', 'quartiles', 'at least', 'aim', ''], rows, style);
+  return plainTable(null, ['ratios within this run', 'median', 'quartiles', 'goal', 'aim', ''], rows, style);
 }
 
 module.exports = { renderSizes, renderRatios };
