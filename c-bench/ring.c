@@ -28,12 +28,12 @@ static int setup(size_t size) {
 
 /* The handshake: make my region, hand it over, take the other's. Then no more calls. */
 static int take(enum side side) {
-    char why[WHY_BYTES];
+    char reason[HANDSHAKE_REASON_BYTES];
     close(ends[!side]);
-    if (region_create(&mine, capacity, RING_FLAG_NEVER_SLEEPS) || handshake_send(ends[side], &mine) != HAND_OK)
+    if (region_create(&mine, capacity, RING_FLAG_NEVER_SLEEPS) || handshake_send(ends[side], &mine) != HANDSHAKE_OK)
         return -1;
     poll(&(struct pollfd){.fd = ends[side], .events = POLLIN}, 1, -1);
-    if (handshake_receive(ends[side], &peer, why) != HAND_OK) {
+    if (handshake_receive(ends[side], &peer, reason) != HANDSHAKE_OK) {
         errno = EPROTO;
         return -1;
     }
@@ -64,7 +64,7 @@ static enum outcome ring_receive(enum side side, void *message, size_t size) {
     uint32_t bytes, kind;
     enum ring_result seen;
     while ((seen = ring_peek(&reader, &payload, &bytes, &kind)) == RING_NO) {
-        ring_stand_back(&reader);
+        ring_back_off(&reader);
         spin_turn();
     }
     if (seen == RING_CORRUPT || bytes != size)

@@ -1,7 +1,7 @@
-// The Node-API wrapper: thin on purpose. It makes and maps regions, shakes hands, rings doorbells and watches sockets;
-// lib/ decides when. No message ever passes through here.
+// The Node-API wrapper, thin on purpose. It creates and maps regions, does the handshake, rings doorbells and polls
+// sockets; lib/channel/ decides when. No message passes through here.
 //
-// Errors are JavaScript errors with a `code`; lib/native.js turns them into CrossingsError.
+// Errors are JavaScript errors with a `code` and no final period; lib/channel/native.js makes each a CrossingsError.
 
 #include <napi.h>
 #include <uv.h>
@@ -24,22 +24,23 @@ extern "C" {
 
 namespace {
 
-[[noreturn]] void Throw(Napi::Env env, const char *code, const std::string &sentence) {
-    Napi::Error error = Napi::Error::New(env, sentence);
+[[noreturn]] void Throw(Napi::Env env, const char *code, const std::string &message) {
+    Napi::Error error = Napi::Error::New(env, message);
     error.Set("code", Napi::String::New(env, code));
     throw error;
 }
 
-[[noreturn]] void ThrowSystem(Napi::Env env, const std::string &doing) {
-    Throw(env, "ERR_SYSTEM", doing + ": " + std::strerror(errno));
+[[noreturn]] void ThrowSystem(Napi::Env env, const std::string &what) {
+    Throw(env, "ERR_SYSTEM", what + ": " + std::strerror(errno));
 }
 
-[[noreturn]] void ThrowHand(Napi::Env env, enum hand hand, const std::string &subject, const char *why) {
-    switch (hand) {
-    case HAND_GONE: Throw(env, "ERR_PEER_DIED", "The peer has gone before the handshake was done");
-    case HAND_PROTOCOL: Throw(env, "ERR_PROTOCOL", std::string("The peer was refused: ") + why);
-    case HAND_IN_USE: Throw(env, "ERR_ADDRESS_IN_USE", "Somebody listens at " + subject + " already");
-    case HAND_NOT_SOCKET: Throw(env, "ERR_ADDRESS_IN_USE", subject + " is no socket, so it is left alone");
+[[noreturn]] void ThrowHandshake(Napi::Env env, enum handshake_status status, const std::string &subject,
+                                 const char *reason) {
+    switch (status) {
+    case HANDSHAKE_PEER_GONE: Throw(env, "ERR_PEER_DIED", "Handshake failed: the peer closed the connection");
+    case HANDSHAKE_PROTOCOL: Throw(env, "ERR_PROTOCOL", std::string("Handshake failed: ") + reason);
+    case HANDSHAKE_IN_USE: Throw(env, "ERR_ADDRESS_IN_USE", "Address already in use: " + subject);
+    case HANDSHAKE_NOT_SOCKET: Throw(env, "ERR_ADDRESS_IN_USE", subject + " exists and is not a socket");
     default: ThrowSystem(env, subject);
     }
 }
@@ -48,8 +49,8 @@ int IntegerAt(const Napi::CallbackInfo &info, size_t index) {
     return info[index].As<Napi::Number>().Int32Value();
 }
 
-// ---- Descriptors: whatever a thread still holds when it ends is closed for it ----
-// A worker can be terminated between any two lines of its JavaScript, and its peer must see that it has gone.
+// ---- Descriptors: those that a thread still owns when it ends are closed ----
+// A worker can be terminated between any two lines of its JavaScript, and its peer must see the end of the socket.
 
 struct Held {
     std::set<int> descriptors;
@@ -64,12 +65,12 @@ Napi::Value Hold(Napi::Env env, int fd) {
     return Napi::Number::New(env, fd);
 }
 
-// hold(descriptor): it came from elsewhere, and is this thread's now.
+// holdFd(descriptor): this thread now owns a descriptor that came from elsewhere.
 void HoldFd(const Napi::CallbackInfo &info) {
     Hold(info.Env(), IntegerAt(info, 0));
 }
 
-// giveAway(descriptor): it is somebody else's now.
+// giveAway(descriptor): this thread no longer owns it.
 void GiveAway(const Napi::CallbackInfo &info) {
     info.Env().GetInstanceData<Held>()->descriptors.erase(IntegerAt(info, 0));
 }
@@ -79,9 +80,9 @@ void CloseFd(const Napi::CallbackInfo &info) {
     close(IntegerAt(info, 0));
 }
 
-// ---- Regions: mapped memory, and the one JavaScript buffer over each ----
+// ---- Regions: mapped memory, with one JavaScript buffer over each ----
 
-// The memory lives until both have gone: whoever uses the region, and the buffer over it.
+// The memory is freed when both its holders are gone: the region's handle and the buffer over the region.
 struct Mapping {
     struct region region;
     std::atomic<int> holders{2};
@@ -106,12 +107,12 @@ void SharedBufferIsGone(void *, void *hint) {
 
 using CreateShared = napi_status (*)(napi_env, void *, size_t, void (*)(void *, void *), void *, napi_value *);
 
-// Node 22 and later have it. It stands in no Node-API version that Node 20 knows, so it is looked up.
+// Node 22 and later have this function. No Node-API version that Node 20 supports declares it, so look it up.
 CreateShared FindCreateShared() {
     return reinterpret_cast<CreateShared>(dlsym(RTLD_DEFAULT, "node_api_create_external_sharedarraybuffer"));
 }
 
-// {handle, buffer, capacity, neverSleeps} of a region that is mapped. Takes the region over.
+// Takes ownership of a mapped region. Returns {handle, buffer, capacity, neverSleeps}.
 Napi::Object Wrap(Napi::Env env, const struct region &region, bool mayShare) {
     auto *mapping = new Mapping{};
     mapping->region = region;
@@ -128,7 +129,7 @@ Napi::Object Wrap(Napi::Env env, const struct region &region, bool mayShare) {
     if (status != napi_ok) {
         region_release(&mapping->region);
         delete mapping;
-        Throw(env, "ERR_SYSTEM", "This JavaScript runtime allows no buffer over memory that is not its own");
+        Throw(env, "ERR_SYSTEM", "This JavaScript runtime does not support buffers over external memory");
     }
     Napi::Object result = Napi::Object::New(env);
     result.Set("handle", Napi::External<Mapping>::New(env, mapping, [](Napi::Env, Mapping *held) { LetGo(held); }));
@@ -148,12 +149,12 @@ Napi::Value CreateRegion(const Napi::CallbackInfo &info) {
     bool never_sleeps = info[1].As<Napi::Boolean>();
     uint32_t capacity = info[0].As<Napi::Number>().Uint32Value();
     if (region_create(&region, capacity, never_sleeps ? RING_FLAG_NEVER_SLEEPS : 0))
-        ThrowSystem(info.Env(), "Shared memory of " + std::to_string(capacity) + " bytes could not be made");
+        ThrowSystem(info.Env(), "Cannot create a shared-memory region of " + std::to_string(capacity) + " bytes");
     return Wrap(info.Env(), region, info[2].As<Napi::Boolean>());
 }
 
-// releaseRegion(handle, buffer): the memory goes back at once. No view of it may be used any more; one that is anyway
-// reads nothing, or zeros, but never takes the process down.
+// releaseRegion(handle, buffer): frees the memory immediately. Views of the buffer must not be used afterwards. A view
+// that is used anyway is empty or reads zeros; it never crashes the process.
 void ReleaseRegion(const Napi::CallbackInfo &info) {
     Mapping *mapping = MappingOf(info[0]);
     struct region *region = &mapping->region;
@@ -168,19 +169,19 @@ void ReleaseRegion(const Napi::CallbackInfo &info) {
         region->header = nullptr;
         return;
     }
-    // The addresses stay taken, by memory that is nobody's, until the buffer itself is collected.
+    // The buffer cannot be detached: private zero pages replace the region until the buffer is collected.
     mmap(region->header, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-// ---- Meeting ----
+// ---- Listening, connecting and the handshake ----
 
 // listen(path, others) -> descriptor
 Napi::Value Listen(const Napi::CallbackInfo &info) {
     std::string path = info[0].As<Napi::String>();
     int fd;
-    enum hand hand = handshake_listen(path.c_str(), info[1].As<Napi::Boolean>(), &fd);
-    if (hand != HAND_OK)
-        ThrowHand(info.Env(), hand, path, "");
+    enum handshake_status status = handshake_listen(path.c_str(), info[1].As<Napi::Boolean>(), &fd);
+    if (status != HANDSHAKE_OK)
+        ThrowHandshake(info.Env(), status, path, "");
     return Hold(info.Env(), fd);
 }
 
@@ -190,37 +191,37 @@ void Unlisten(const Napi::CallbackInfo &info) {
     handshake_unlisten(info[0].As<Napi::String>().Utf8Value().c_str(), IntegerAt(info, 1));
 }
 
-// accept(listener) -> descriptor, or -1: nobody there
+// accept(listener) -> descriptor, or -1: no client is waiting
 Napi::Value Accept(const Napi::CallbackInfo &info) {
     int fd;
-    enum hand hand = handshake_accept(IntegerAt(info, 0), &fd);
-    if (hand == HAND_SYSTEM)
-        ThrowSystem(info.Env(), "A client could not be accepted");
-    return hand == HAND_OK ? Hold(info.Env(), fd) : Napi::Number::New(info.Env(), -1);
+    enum handshake_status status = handshake_accept(IntegerAt(info, 0), &fd);
+    if (status == HANDSHAKE_SYSTEM)
+        ThrowSystem(info.Env(), "Cannot accept a client");
+    return status == HANDSHAKE_OK ? Hold(info.Env(), fd) : Napi::Number::New(info.Env(), -1);
 }
 
-// connect(path) -> descriptor, or -1: nobody listens there yet
+// connect(path) -> descriptor, or -1: no listener yet
 Napi::Value Connect(const Napi::CallbackInfo &info) {
     std::string path = info[0].As<Napi::String>();
     int fd;
-    enum hand hand = handshake_connect(path.c_str(), &fd);
-    if (hand != HAND_OK && hand != HAND_NO_ONE)
-        ThrowHand(info.Env(), hand, path, "");
-    return hand == HAND_OK ? Hold(info.Env(), fd) : Napi::Number::New(info.Env(), -1);
+    enum handshake_status status = handshake_connect(path.c_str(), &fd);
+    if (status != HANDSHAKE_OK && status != HANDSHAKE_NO_LISTENER)
+        ThrowHandshake(info.Env(), status, path, "");
+    return status == HANDSHAKE_OK ? Hold(info.Env(), fd) : Napi::Number::New(info.Env(), -1);
 }
 
 // socketPair() -> [descriptor, descriptor]
 Napi::Value SocketPair(const Napi::CallbackInfo &info) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
-        ThrowSystem(info.Env(), "A pair of sockets could not be made");
+        ThrowSystem(info.Env(), "Cannot create a socket pair");
     Napi::Array pair = Napi::Array::New(info.Env(), 2);
     pair.Set(0u, Hold(info.Env(), ends[0]));
     pair.Set(1u, Hold(info.Env(), ends[1]));
     return pair;
 }
 
-// isOurKind(descriptor) -> is it a connected Unix socket of type SOCK_SEQPACKET?
+// isOurKind(descriptor) -> true for a Unix socket of type SOCK_SEQPACKET
 Napi::Value IsOurKind(const Napi::CallbackInfo &info) {
     int fd = IntegerAt(info, 0), type = 0, domain = 0;
     socklen_t length = sizeof type;
@@ -234,30 +235,30 @@ Napi::Value PeerOf(const Napi::CallbackInfo &info) {
     uid_t uid;
     pid_t pid;
     if (handshake_peer(IntegerAt(info, 0), &uid, &pid))
-        ThrowSystem(info.Env(), "The peer's user could not be learned");
+        ThrowSystem(info.Env(), "Cannot read the peer's credentials");
     Napi::Object result = Napi::Object::New(info.Env());
     result.Set("uid", Napi::Number::New(info.Env(), uid));
     result.Set("pid", Napi::Number::New(info.Env(), pid));
     return result;
 }
 
-// sendHello(descriptor, handle) -> has it been sent? False: try again.
+// sendHello(descriptor, handle) -> true when it has been sent; false: try again
 Napi::Value SendHello(const Napi::CallbackInfo &info) {
-    enum hand hand = handshake_send(IntegerAt(info, 0), &MappingOf(info[1])->region);
-    if (hand != HAND_OK && hand != HAND_AGAIN)
-        ThrowHand(info.Env(), hand, "The handshake", "");
-    return Napi::Boolean::New(info.Env(), hand == HAND_OK);
+    enum handshake_status status = handshake_send(IntegerAt(info, 0), &MappingOf(info[1])->region);
+    if (status != HANDSHAKE_OK && status != HANDSHAKE_AGAIN)
+        ThrowHandshake(info.Env(), status, "Handshake failed", "");
+    return Napi::Boolean::New(info.Env(), status == HANDSHAKE_OK);
 }
 
-// receiveHello(descriptor, mayShare) -> the peer's region, or null: not yet
+// receiveHello(descriptor, mayShare) -> the peer's region, or null: not received yet
 Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
     struct region region;
-    char why[WHY_BYTES] = "";
-    enum hand hand = handshake_receive(IntegerAt(info, 0), &region, why);
-    if (hand == HAND_AGAIN)
+    char reason[HANDSHAKE_REASON_BYTES] = "";
+    enum handshake_status status = handshake_receive(IntegerAt(info, 0), &region, reason);
+    if (status == HANDSHAKE_AGAIN)
         return info.Env().Null();
-    if (hand != HAND_OK)
-        ThrowHand(info.Env(), hand, "The handshake", why);
+    if (status != HANDSHAKE_OK)
+        ThrowHandshake(info.Env(), status, "Handshake failed", reason);
     return Wrap(info.Env(), region, info[1].As<Napi::Boolean>());
 }
 
@@ -267,18 +268,18 @@ void Ring(const Napi::CallbackInfo &info) {
     doorbell_ring(IntegerAt(info, 0));
 }
 
-// drain(descriptor) -> is the peer's end still open?
+// drain(descriptor) -> true while the peer's end is open
 Napi::Value Drain(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), doorbell_drain(IntegerAt(info, 0)));
 }
 
-// waitReadable(descriptor, timeoutMs): blocks this thread; for receiveSync only. -1: no limit.
+// waitReadable(descriptor, timeoutMs): blocks this thread; only for receiveSync. -1: no limit.
 void WaitReadable(const Napi::CallbackInfo &info) {
     struct pollfd polled = {IntegerAt(info, 0), POLLIN, 0};
     poll(&polled, 1, IntegerAt(info, 1));
 }
 
-// ---- Poller: a callback when a descriptor becomes readable, on this thread's event loop ----
+// ---- Poller: calls back on this thread's event loop when a descriptor becomes readable ----
 
 class Poller : public Napi::ObjectWrap<Poller> {
   public:
@@ -289,7 +290,7 @@ class Poller : public Napi::ObjectWrap<Poller> {
                             InstanceMethod("close", &Poller::Close)});
     }
 
-    // new Poller(descriptor, callback): it watches at once, and does not keep the process alive until ref().
+    // new Poller(descriptor, callback): starts polling immediately; does not keep the process alive until ref().
     explicit Poller(const Napi::CallbackInfo &info) : Napi::ObjectWrap<Poller>(info) {
         Napi::Env env = info.Env();
         uv_loop_t *loop = nullptr;
@@ -301,13 +302,13 @@ class Poller : public Napi::ObjectWrap<Poller> {
         if (failed) {
             delete watch_;
             watch_ = nullptr;
-            Throw(env, "ERR_SYSTEM", std::string("A descriptor could not be watched: ") + uv_strerror(failed));
+            Throw(env, "ERR_SYSTEM", std::string("Cannot poll a descriptor: ") + uv_strerror(failed));
         }
         watch_->poll.data = watch_;
         uv_unref(reinterpret_cast<uv_handle_t *>(&watch_->poll));
         napi_add_async_cleanup_hook(env, &Poller::EnvironmentEnds, watch_, &watch_->hook);
         uv_poll_start(&watch_->poll, UV_READABLE | UV_DISCONNECT, &Poller::Readable);
-        Ref(); // alive until close(): the event loop holds it
+        Ref(); // alive until close(), because the event loop refers to it
     }
 
   private:
@@ -362,7 +363,7 @@ class Poller : public Napi::ObjectWrap<Poller> {
             uv_unref(reinterpret_cast<uv_handle_t *>(&watch_->poll));
     }
 
-    // For a while, call nobody.
+    // Suspend callbacks until resume().
     void Pause(const Napi::CallbackInfo &) {
         if (watch_)
             uv_poll_stop(&watch_->poll);
@@ -373,7 +374,7 @@ class Poller : public Napi::ObjectWrap<Poller> {
             uv_poll_start(&watch_->poll, UV_READABLE | UV_DISCONNECT, &Poller::Readable);
     }
 
-    // Before the descriptor is closed.
+    // Must be called before the descriptor is closed.
     void Close(const Napi::CallbackInfo &) {
         if (!watch_)
             return;

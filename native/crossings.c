@@ -1,4 +1,4 @@
-/* The public C interface: channels that block, over ring.h, region.h and handshake.h. */
+/* The public C interface: blocking channels, built on ring.h, region.h and handshake.h. */
 #include "crossings.h"
 
 #include "handshake.h"
@@ -12,11 +12,11 @@
 #define DEFAULT_CAPACITY (1u << 20)
 #define DEFAULT_SPIN_US 50
 #define DEFAULT_TIMEOUT_MS 5000
-#define RETRY_MS 5         /* between attempts to connect while nobody listens yet */
-#define LOOKS_PER_CLOCK 64 /* how often a spinning wait looks before it reads the clock */
+#define RETRY_MS 5         /* between attempts to connect while there is no listener */
+#define LOOKS_PER_CLOCK 64 /* attempts of a spinning wait between two reads of the clock */
 
 struct crossings_channel {
-    int fd; /* doorbell and proof of life */
+    int fd; /* the socket: the doorbell, and the sign that the peer is alive */
     struct region mine, peer;
     struct ring_writer writer;
     struct ring_reader reader;
@@ -39,12 +39,12 @@ static uint64_t now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* A moment `timeout_ms` from now; never, for -1. */
+/* The time `timeout_ms` from now; UINT64_MAX (never) for -1. */
 static uint64_t deadline_after(int timeout_ms) {
     return timeout_ms < 0 ? UINT64_MAX : now_ns() + (uint64_t)timeout_ms * 1000000u;
 }
 
-/* What is left until a deadline, for poll(): rounded up, so that it is never woken a moment too early. */
+/* The time left until a deadline, for poll(); rounded up, so that poll() never returns too early. */
 static int remaining_ms(uint64_t deadline) {
     if (deadline == UINT64_MAX)
         return -1;
@@ -66,7 +66,7 @@ static bool wait_readable(int fd, uint64_t deadline) {
     }
 }
 
-/* ---- Meeting ---- */
+/* ---- Listening, connecting and the handshake ---- */
 
 static crossings_status check_options(const crossings_options *given, crossings_options *options) {
     *options = given ? *given : (crossings_options){0};
@@ -80,23 +80,24 @@ static crossings_status check_options(const crossings_options *given, crossings_
     return valid ? CROSSINGS_OK : CROSSINGS_INVALID;
 }
 
-static crossings_status status_of(enum hand hand) {
-    switch (hand) {
-    case HAND_OK: return CROSSINGS_OK;
-    case HAND_AGAIN:
-    case HAND_NO_ONE: return CROSSINGS_AGAIN;
-    case HAND_GONE: return CROSSINGS_PEER_DIED;
-    case HAND_PROTOCOL: return CROSSINGS_PROTOCOL;
-    case HAND_IN_USE:
-    case HAND_NOT_SOCKET: return CROSSINGS_IN_USE;
-    case HAND_SYSTEM: break;
+static crossings_status status_of(enum handshake_status handshake) {
+    switch (handshake) {
+    case HANDSHAKE_OK: return CROSSINGS_OK;
+    case HANDSHAKE_AGAIN:
+    case HANDSHAKE_NO_LISTENER: return CROSSINGS_AGAIN;
+    case HANDSHAKE_PEER_GONE: return CROSSINGS_PEER_DIED;
+    case HANDSHAKE_PROTOCOL: return CROSSINGS_PROTOCOL;
+    case HANDSHAKE_IN_USE:
+    case HANDSHAKE_NOT_SOCKET: return CROSSINGS_IN_USE;
+    case HANDSHAKE_SYSTEM: break;
     }
     return CROSSINGS_SYSTEM;
 }
 
-/* Both regions, over a connected socket. */
-static crossings_status shake_hands(crossings_channel *channel, const crossings_options *options, uint64_t deadline) {
-    char why[WHY_BYTES];
+/* Exchange regions over a connected socket. */
+static crossings_status exchange_regions(crossings_channel *channel, const crossings_options *options,
+                                         uint64_t deadline) {
+    char reason[HANDSHAKE_REASON_BYTES];
     uid_t user;
     pid_t process;
     uint32_t flags = options->wait == CROSSINGS_SPIN ? RING_FLAG_NEVER_SLEEPS : 0;
@@ -106,14 +107,15 @@ static crossings_status shake_hands(crossings_channel *channel, const crossings_
         return CROSSINGS_NOT_AUTHORIZED;
     if (region_create(&channel->mine, options->capacity, flags))
         return CROSSINGS_SYSTEM;
-    enum hand hand = handshake_send(channel->fd, &channel->mine);
-    while (hand == HAND_OK && (hand = handshake_receive(channel->fd, &channel->peer, why)) == HAND_AGAIN) {
+    enum handshake_status handshake = handshake_send(channel->fd, &channel->mine);
+    while (handshake == HANDSHAKE_OK &&
+           (handshake = handshake_receive(channel->fd, &channel->peer, reason)) == HANDSHAKE_AGAIN) {
         if (!wait_readable(channel->fd, deadline))
             return CROSSINGS_TIMEOUT;
-        hand = HAND_OK;
+        handshake = HANDSHAKE_OK;
     }
-    if (hand != HAND_OK)
-        return status_of(hand);
+    if (handshake != HANDSHAKE_OK)
+        return status_of(handshake);
     close(channel->mine.fd); /* the peer has it now */
     channel->mine.fd = -1;
     region_connect(&channel->mine, &channel->peer, &channel->writer, &channel->reader);
@@ -131,7 +133,7 @@ static crossings_status open_channel(int fd, const crossings_options *options, u
     channel->mine.fd = channel->peer.fd = -1;
     channel->wait = options->wait;
     channel->spin_ns = options->wait == CROSSINGS_SLEEP ? 0 : (uint64_t)options->spin_us * 1000;
-    crossings_status status = shake_hands(channel, options, deadline);
+    crossings_status status = exchange_regions(channel, options, deadline);
     if (status == CROSSINGS_OK)
         *result = channel;
     else
@@ -156,11 +158,11 @@ crossings_status crossings_connect(const char *path, const crossings_options *gi
     uint64_t deadline = deadline_after(options.timeout_ms);
     for (;;) {
         int fd;
-        enum hand hand = handshake_connect(path, &fd);
-        if (hand == HAND_OK)
+        enum handshake_status handshake = handshake_connect(path, &fd);
+        if (handshake == HANDSHAKE_OK)
             return open_channel(fd, &options, deadline, channel);
-        if (hand != HAND_NO_ONE)
-            return status_of(hand);
+        if (handshake != HANDSHAKE_NO_LISTENER)
+            return status_of(handshake);
         if (remaining_ms(deadline) == 0)
             return CROSSINGS_TIMEOUT;
         nanosleep(&(struct timespec){.tv_nsec = RETRY_MS * 1000000L}, NULL);
@@ -181,7 +183,7 @@ crossings_status crossings_listen(const char *path, const crossings_options *giv
         free(server);
         return status;
     }
-    strcpy(server->path, path); /* fits: handshake_listen() has taken it */
+    strcpy(server->path, path); /* fits: handshake_listen() has checked its length */
     *result = server;
     return CROSSINGS_OK;
 }
@@ -190,11 +192,11 @@ crossings_status crossings_accept(crossings_server *server, int timeout_ms, cros
     uint64_t deadline = deadline_after(timeout_ms);
     for (;;) {
         int fd;
-        enum hand hand = handshake_accept(server->fd, &fd);
-        if (hand == HAND_OK)
+        enum handshake_status handshake = handshake_accept(server->fd, &fd);
+        if (handshake == HANDSHAKE_OK)
             return open_channel(fd, &server->options, deadline_after(server->options.timeout_ms), channel);
-        if (hand != HAND_AGAIN)
-            return status_of(hand);
+        if (handshake != HANDSHAKE_AGAIN)
+            return status_of(handshake);
         if (!wait_readable(server->fd, deadline))
             return CROSSINGS_TIMEOUT;
     }
@@ -212,7 +214,7 @@ void crossings_close(crossings_channel *channel) {
         return;
     if (channel->peer.header) {
         ring_publish(&channel->writer);
-        ring_store_release(&channel->mine.header->closed, 1); /* pairs with the acquire in peer_is_over */
+        ring_store_release(&channel->mine.header->closed, 1); /* pairs with the acquire in check_peer */
     }
     close(channel->fd);
     region_release(&channel->mine);
@@ -226,9 +228,9 @@ uint32_t crossings_max_message(const crossings_channel *channel) {
     return ring_max_message(channel->mine.capacity);
 }
 
-/* Has the peer's end gone? OK while it has not. Asked only when there was nothing to do. */
-static crossings_status peer_is_over(const crossings_channel *channel) {
-    /* Pairs with the release in crossings_close: what the peer sent before is in the ring. */
+/* Check whether the peer has closed or died. CROSSINGS_OK: neither. Called only when an attempt found nothing to do. */
+static crossings_status check_peer(const crossings_channel *channel) {
+    /* Pairs with the release in crossings_close: everything the peer sent before is in the ring. */
     if (ring_load_acquire(&channel->peer.header->closed))
         return CROSSINGS_END;
     return doorbell_drain(channel->fd)                        ? CROSSINGS_OK
@@ -249,7 +251,7 @@ crossings_status crossings_try_send(crossings_channel *channel, const void *mess
     if (result == RING_CORRUPT)
         return CROSSINGS_PEER_CORRUPT;
     if (result == RING_NO || !channel->corked)
-        publish(channel); /* when full, too: room comes only if the peer sees what is there */
+        publish(channel); /* also when the ring is full: the peer makes room only after it has seen the messages */
     return result == RING_OK ? CROSSINGS_OK : CROSSINGS_AGAIN;
 }
 
@@ -259,7 +261,7 @@ crossings_status crossings_try_receive(crossings_channel *channel, void *buffer,
     enum ring_result result = ring_peek(&channel->reader, &payload, &bytes, &kind);
     if (result == RING_NO)
         return CROSSINGS_AGAIN;
-    /* This interface knows no requests: a peer that sends one here has lost its way. */
+    /* The C interface has no requests, so only messages are valid here. */
     if (result == RING_CORRUPT || kind != RING_KIND_MESSAGE)
         return CROSSINGS_PEER_CORRUPT;
     *size = bytes;
@@ -277,7 +279,7 @@ struct attempt {
     crossings_channel *channel;
     const void *message; /* sending */
     void *buffer;        /* receiving */
-    size_t bytes;        /* of the message, or room for it */
+    size_t bytes;        /* the size of the message or of the buffer */
     size_t *size;
 };
 
@@ -287,17 +289,17 @@ static crossings_status try_once(const struct attempt *attempt) {
     return crossings_try_receive(attempt->channel, attempt->buffer, attempt->bytes, attempt->size);
 }
 
-/* Nothing to do, and the peer may have gone: what it left behind still counts. */
+/* The attempt found nothing to do. Check for the peer's end, but first deliver what the peer sent before it. */
 static crossings_status try_last(const struct attempt *attempt) {
-    crossings_status over = peer_is_over(attempt->channel);
+    crossings_status over = check_peer(attempt->channel);
     if (over == CROSSINGS_OK)
         return CROSSINGS_AGAIN;
     crossings_status status = attempt->message ? CROSSINGS_AGAIN : try_once(attempt);
     return status == CROSSINGS_AGAIN ? over : status;
 }
 
-/* Try again and again, then sleep until the doorbell rings, until it works or the time is up. */
-static crossings_status keep_trying(const struct attempt *attempt, int timeout_ms) {
+/* Spin, then sleep until the doorbell rings, until the attempt succeeds, fails or times out. */
+static crossings_status block_on(const struct attempt *attempt, int timeout_ms) {
     crossings_channel *channel = attempt->channel;
     crossings_status status = try_once(attempt);
     if (status != CROSSINGS_AGAIN || timeout_ms == 0)
@@ -308,7 +310,7 @@ static crossings_status keep_trying(const struct attempt *attempt, int timeout_m
     for (;;) {
         for (int look = 0; look < LOOKS_PER_CLOCK; look++) {
             if (!attempt->message)
-                ring_stand_back(&channel->reader);
+                ring_back_off(&channel->reader);
             if ((status = try_once(attempt)) != CROSSINGS_AGAIN)
                 return status;
         }
@@ -320,11 +322,11 @@ static crossings_status keep_trying(const struct attempt *attempt, int timeout_m
         if ((status = try_last(attempt)) != CROSSINGS_AGAIN)
             return status;
         if (channel->wait == CROSSINGS_SPIN) {
-            spin_until = now + channel->spin_ns; /* the peer's death is looked for this often */
+            spin_until = now + channel->spin_ns; /* how often try_last() checks for the peer's death */
             continue;
         }
         ring_begin_waiting(waiting);
-        status = try_once(attempt); /* the last look, after the fence */
+        status = try_once(attempt); /* the last attempt, after the fence */
         if (status == CROSSINGS_AGAIN)
             wait_readable(channel->fd, deadline);
         ring_end_waiting(waiting);
@@ -335,15 +337,14 @@ static crossings_status keep_trying(const struct attempt *attempt, int timeout_m
 }
 
 crossings_status crossings_send(crossings_channel *channel, const void *message, size_t size, int timeout_ms) {
-    /* An empty message may come with a null pointer, which here would mean receiving. */
-    return keep_trying(&(struct attempt){.channel = channel, .message = message ? message : "", .bytes = size},
-                       timeout_ms);
+    /* An empty message may have a null pointer, but a null message means receiving. */
+    return block_on(&(struct attempt){.channel = channel, .message = message ? message : "", .bytes = size},
+                    timeout_ms);
 }
 
 crossings_status crossings_receive(crossings_channel *channel, void *buffer, size_t room, size_t *size,
                                    int timeout_ms) {
-    return keep_trying(&(struct attempt){.channel = channel, .buffer = buffer, .bytes = room, .size = size},
-                       timeout_ms);
+    return block_on(&(struct attempt){.channel = channel, .buffer = buffer, .bytes = room, .size = size}, timeout_ms);
 }
 
 void crossings_cork(crossings_channel *channel) {
@@ -357,19 +358,19 @@ void crossings_uncork(crossings_channel *channel) {
 
 const char *crossings_status_text(crossings_status status) {
     switch (status) {
-    case CROSSINGS_OK: return "it worked";
-    case CROSSINGS_AGAIN: return "not now: there is no room, or nothing to read";
-    case CROSSINGS_END: return "the peer has closed its end and everything was read";
-    case CROSSINGS_TIMEOUT: return "the time was up before the peer answered";
-    case CROSSINGS_PEER_DIED: return "the peer ended without closing its end";
-    case CROSSINGS_PEER_CORRUPT: return "the peer's memory holds what no peer writes";
-    case CROSSINGS_PROTOCOL: return "what answered is no peer of this version of crossings";
+    case CROSSINGS_OK: return "success";
+    case CROSSINGS_AGAIN: return "no room to send, or no message to receive";
+    case CROSSINGS_END: return "the peer has closed the channel";
+    case CROSSINGS_TIMEOUT: return "timed out waiting for the peer";
+    case CROSSINGS_PEER_DIED: return "the peer died without closing the channel";
+    case CROSSINGS_PEER_CORRUPT: return "the peer's memory is corrupt";
+    case CROSSINGS_PROTOCOL: return "the peer does not speak this version of the crossings protocol";
     case CROSSINGS_NOT_AUTHORIZED: return "the peer belongs to another user";
-    case CROSSINGS_TOO_LARGE: return "the message is larger than the ring, or the buffer, can hold";
-    case CROSSINGS_IN_USE: return "somebody listens at that path already, or it is no socket";
+    case CROSSINGS_TOO_LARGE: return "the message is too large for the ring or the buffer";
+    case CROSSINGS_IN_USE: return "address already in use, or not a socket";
     case CROSSINGS_INVALID:
-        return "a capacity must be a power of two from 64 KiB to 1 GiB, and a way of waiting one of three";
+        return "invalid option: capacity must be a power of two from 64 KiB to 1 GiB, wait a crossings_wait";
     case CROSSINGS_SYSTEM: break;
     }
-    return "the system refused; errno says why";
+    return "a system call failed; see errno";
 }

@@ -1,12 +1,12 @@
 /*
- * crossings for C programs: a channel in shared memory to another process, which may be a C program or a Node process
- * that called require('crossings'). See examples/producer.c, and docs/protocol.md for what happens underneath.
+ * crossings for C programs: a shared-memory channel to another process, which may be a C program or a Node process that
+ * uses require('crossings'). See examples/producer.c for an example and docs/protocol.md for the protocol.
  *
- * Sizes are bytes, times milliseconds (-1: no limit, 0: do not wait) unless a name says otherwise. Every function that
- * can fail answers a crossings_status; crossings_status_text() says it in words, and errno holds the system's reason
- * after CROSSINGS_SYSTEM.
+ * Sizes are in bytes and times in milliseconds (-1: no limit, 0: do not wait) unless a name says otherwise. Every
+ * function that can fail returns a crossings_status. crossings_status_text() describes it; after CROSSINGS_SYSTEM,
+ * errno holds the reason.
  *
- * Threads: a channel is used by one thread at a time. Different channels share nothing.
+ * Threads: only one thread may use a channel at a time. Channels share no state.
  */
 #ifndef CROSSINGS_H
 #define CROSSINGS_H
@@ -24,71 +24,72 @@ typedef struct crossings_server crossings_server;
 
 typedef enum {
     CROSSINGS_OK = 0,
-    CROSSINGS_AGAIN,        /* no room now, or nothing there now */
-    CROSSINGS_END,          /* the peer has closed its end and everything was read */
-    CROSSINGS_TIMEOUT,      /* ERR_TIMEOUT */
-    CROSSINGS_PEER_DIED,    /* ERR_PEER_DIED: the peer ended without closing */
-    CROSSINGS_PEER_CORRUPT, /* ERR_PEER_CORRUPT: its memory holds what no peer writes; the channel is of no more use */
-    CROSSINGS_PROTOCOL,     /* ERR_PROTOCOL: what answered is no peer of this version */
+    CROSSINGS_AGAIN,          /* no room to send now, or no message to receive now */
+    CROSSINGS_END,            /* the peer has closed the channel, and every message has been read */
+    CROSSINGS_TIMEOUT,        /* ERR_TIMEOUT */
+    CROSSINGS_PEER_DIED,      /* ERR_PEER_DIED: the peer ended without closing the channel */
+    CROSSINGS_PEER_CORRUPT,   /* ERR_PEER_CORRUPT: the peer's memory is invalid; close the channel */
+    CROSSINGS_PROTOCOL,       /* ERR_PROTOCOL: the peer does not speak this version of the protocol */
     CROSSINGS_NOT_AUTHORIZED, /* ERR_NOT_AUTHORIZED: the peer belongs to another user */
-    CROSSINGS_TOO_LARGE,      /* ERR_MESSAGE_TOO_LARGE: larger than crossings_max_message(), or than the room given */
-    CROSSINGS_IN_USE,         /* ERR_ADDRESS_IN_USE: somebody listens at that path, or it is no socket */
+    CROSSINGS_TOO_LARGE,      /* ERR_MESSAGE_TOO_LARGE: larger than crossings_max_message() or than the buffer */
+    CROSSINGS_IN_USE,         /* ERR_ADDRESS_IN_USE: the path has a listener, or is not a socket */
     CROSSINGS_INVALID,        /* ERR_INVALID_ARGUMENT */
-    CROSSINGS_SYSTEM,         /* ERR_SYSTEM: errno says why */
+    CROSSINGS_SYSTEM,         /* ERR_SYSTEM: see errno */
 } crossings_status;
 
-/* How a channel waits for its peer. Spinning answers soonest and burns a core. */
+/* How a channel waits for its peer. Spinning has the lowest latency and keeps a core busy. */
 typedef enum {
     CROSSINGS_SPIN_THEN_SLEEP = 0, /* spin for spin_us, then sleep until the doorbell rings */
-    CROSSINGS_SPIN,                /* never sleep: the peer need never look, and never rings */
-    CROSSINGS_SLEEP,               /* sleep at once */
+    CROSSINGS_SPIN,                /* never sleep; the peer skips the doorbell and its check */
+    CROSSINGS_SLEEP,               /* sleep without spinning */
 } crossings_wait;
 
 typedef struct {
-    uint32_t capacity; /* of my outgoing ring: a power of two, 64 KiB to 1 GiB; 0: 1 MiB */
+    uint32_t capacity; /* of the outgoing ring: a power of two, 64 KiB to 1 GiB; 0: 1 MiB */
     crossings_wait wait;
-    uint32_t spin_us;       /* microseconds; 0: 50 */
-    int timeout_ms;         /* of connecting and of the handshake; 0: 5000 */
-    bool allow_other_users; /* accept a peer of another user; its socket file is then open to all */
+    uint32_t spin_us;       /* microseconds of spinning before sleep; 0: 50 */
+    int timeout_ms;         /* for connecting, handshake included; 0: 5000 */
+    bool allow_other_users; /* accept a peer of another user; a listener's socket file is then open to all */
 } crossings_options;
 
-/* Listen at a path (at most 107 bytes). The socket file is for this user only unless allow_other_users; one that nobody
- * answers on any more is taken over. `options` may be NULL. */
+/* Listen at a path of at most 107 bytes. Only this user may connect, unless allow_other_users is set. A stale socket
+ * file, one with no listener, is replaced. `options` may be NULL. */
 crossings_status crossings_listen(const char *path, const crossings_options *options, crossings_server **server);
-/* Wait for the next client and shake hands with it. A client that fails to is dropped, and the status says why; the
- * server stays usable. */
+/* Wait for the next client and do the handshake with it. If the handshake fails, the client is dropped and the status
+ * says why; the server stays usable. */
 crossings_status crossings_accept(crossings_server *server, int timeout_ms, crossings_channel **channel);
-/* Stop listening and remove the socket file. Channels stay open. NULL is allowed. */
+/* Stop listening and remove the socket file. Open channels stay open. NULL is allowed. */
 void crossings_unlisten(crossings_server *server);
 
-/* Connect to a listener, waiting for it to appear for as long as options->timeout_ms. */
+/* Connect to a listener, waiting up to options->timeout_ms for it to appear. */
 crossings_status crossings_connect(const char *path, const crossings_options *options, crossings_channel **channel);
-/* Make a channel of a connected socket of type SOCK_SEQPACKET, such as one end of a socketpair() or one inherited. Both
- * ends must do so. The descriptor belongs to the channel from then on, whatever the status. */
+/* Open a channel over a connected Unix socket of type SOCK_SEQPACKET, such as an inherited one or one end of a
+ * socketpair(). The peer must do the same at its end. The call takes ownership of the descriptor even if it fails. */
 crossings_status crossings_open(int fd, const crossings_options *options, crossings_channel **channel);
 
-/* The largest message that can be sent on this channel. */
+/* The size of the largest message that this channel can send. */
 uint32_t crossings_max_message(const crossings_channel *channel);
 
-/* Send one message, copied from `message`. CROSSINGS_AGAIN: no room now. */
+/* Copy one message into the ring. CROSSINGS_AGAIN: no room now. */
 crossings_status crossings_try_send(crossings_channel *channel, const void *message, size_t size);
-/* The same, waiting for room. */
+/* The same, but wait for room. */
 crossings_status crossings_send(crossings_channel *channel, const void *message, size_t size, int timeout_ms);
 
-/* Receive one message into `buffer`, which has `room` bytes; *size is how many it has. CROSSINGS_AGAIN: nothing there.
- * CROSSINGS_TOO_LARGE: *size says how large the message is; it stays where it is. */
+/* Copy the next message into `buffer`, which has `room` bytes, and set *size to its size. CROSSINGS_AGAIN: no message
+ * now. CROSSINGS_TOO_LARGE: the message does not fit; *size is its size, and it stays in the ring. */
 crossings_status crossings_try_receive(crossings_channel *channel, void *buffer, size_t room, size_t *size);
-/* The same, waiting for a message. */
+/* The same, but wait for a message. */
 crossings_status crossings_receive(crossings_channel *channel, void *buffer, size_t room, size_t *size, int timeout_ms);
 
-/* Hold messages back (cork) and show them to the peer all at once (uncork). A ring that is full shows them anyway. */
+/* Hold messages back (cork) and publish them all at once (uncork). A full ring is published in any case. */
 void crossings_cork(crossings_channel *channel);
 void crossings_uncork(crossings_channel *channel);
 
-/* Close this end: what was sent can still be read by the peer, which then sees CROSSINGS_END. NULL is allowed. */
+/* Close the channel. The peer can still read every message sent before, and then gets CROSSINGS_END. NULL is allowed.
+ */
 void crossings_close(crossings_channel *channel);
 
-/* A status as a sentence, in static storage. */
+/* A description of a status, in static storage. */
 const char *crossings_status_text(crossings_status status);
 
 #ifdef __cplusplus

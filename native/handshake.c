@@ -1,5 +1,5 @@
-/* Meeting over a Unix socket of type SOCK_SEQPACKET: it keeps message boundaries, so that a hello comes whole or not.
- */
+/* The handshake over a Unix socket of type SOCK_SEQPACKET. This type keeps message boundaries, so a hello arrives whole
+ * or not at all. */
 #include "handshake.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #define BACKLOG 128
-#define MOST_RINGS 64 /* taken at a time: a peer that rings without end holds nobody up */
+#define MAX_DRAINED 64 /* reads per call: a peer that rings without end must not block this process */
 
-/* What each side sends first, with the descriptor of its region beside it. */
+/* The first packet of each side, sent with the descriptor of its region. */
 struct hello {
     uint32_t magic, version, capacity, flags;
 };
@@ -31,74 +31,76 @@ static int new_socket(void) {
     return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Closes without losing errno. */
-static enum hand give_up(int fd, enum hand answer) {
+/* Close `fd`, keeping errno, and return `answer`. */
+static enum handshake_status give_up(int fd, enum handshake_status answer) {
     int reason = errno;
     close(fd);
     errno = reason;
     return answer;
 }
 
-enum hand handshake_connect(const char *path, int *fd) {
+enum handshake_status handshake_connect(const char *path, int *fd) {
     struct sockaddr_un address;
     if (!make_address(&address, path))
-        return HAND_SYSTEM;
+        return HANDSHAKE_SYSTEM;
     *fd = new_socket();
     if (*fd < 0)
-        return HAND_SYSTEM;
+        return HANDSHAKE_SYSTEM;
     if (connect(*fd, (struct sockaddr *)&address, sizeof address) == 0)
-        return HAND_OK;
-    /* EAGAIN: the listener's queue is full; it is there, so coming back later is right. EPROTOTYPE: a socket of another
-     * type, so certainly not one of ours. */
+        return HANDSHAKE_OK;
+    /* EAGAIN: the listener's backlog is full, so a later attempt can succeed. EPROTOTYPE (a socket of another type) is
+     * not retried: it is not one of ours. */
     bool later = errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN;
-    return give_up(*fd, later ? HAND_NO_ONE : HAND_SYSTEM);
+    return give_up(*fd, later ? HANDSHAKE_NO_LISTENER : HANDSHAKE_SYSTEM);
 }
 
-/* Something stands at the path. May it be taken away? */
-static enum hand clear_stale(const char *path) {
+/* Remove a socket file that no process holds any more. HANDSHAKE_OK: the path is free. */
+static enum handshake_status clear_stale(const char *path) {
     struct stat status;
     int fd;
     if (lstat(path, &status))
-        return errno == ENOENT ? HAND_OK : HAND_SYSTEM;
+        return errno == ENOENT ? HANDSHAKE_OK : HANDSHAKE_SYSTEM;
     if (!S_ISSOCK(status.st_mode))
-        return HAND_NOT_SOCKET;
-    enum hand answer = handshake_connect(path, &fd);
-    if (answer == HAND_OK) {
+        return HANDSHAKE_NOT_SOCKET;
+    enum handshake_status answer = handshake_connect(path, &fd);
+    if (answer == HANDSHAKE_OK) {
         close(fd);
-        return HAND_IN_USE;
+        return HANDSHAKE_IN_USE;
     }
-    if (errno != ECONNREFUSED) /* only this says that nobody holds it any more */
-        return errno == ENOENT ? HAND_OK : errno == EAGAIN || errno == EPROTOTYPE ? HAND_IN_USE : HAND_SYSTEM;
-    return unlink(path) && errno != ENOENT ? HAND_SYSTEM : HAND_OK;
+    if (errno != ECONNREFUSED) /* only ECONNREFUSED proves that no process holds it */
+        return errno == ENOENT                          ? HANDSHAKE_OK
+               : errno == EAGAIN || errno == EPROTOTYPE ? HANDSHAKE_IN_USE
+                                                        : HANDSHAKE_SYSTEM;
+    return unlink(path) && errno != ENOENT ? HANDSHAKE_SYSTEM : HANDSHAKE_OK;
 }
 
-enum hand handshake_listen(const char *path, bool others, int *fd) {
+enum handshake_status handshake_listen(const char *path, bool others, int *fd) {
     struct sockaddr_un address;
     if (!make_address(&address, path))
-        return HAND_SYSTEM;
+        return HANDSHAKE_SYSTEM;
     *fd = new_socket();
     if (*fd < 0)
-        return HAND_SYSTEM;
-    /* The file's mode is that of the socket before bind() less the umask: it is never open to others, not even for the
-     * moment between bind() and a chmod(). */
+        return HANDSHAKE_SYSTEM;
+    /* bind() gives the file the socket's mode, less the umask. Setting it first leaves no moment between bind() and
+     * chmod() in which other users could connect. */
     if (fchmod(*fd, others ? 0666 : 0600))
-        return give_up(*fd, HAND_SYSTEM);
+        return give_up(*fd, HANDSHAKE_SYSTEM);
     int bound = bind(*fd, (struct sockaddr *)&address, sizeof address);
     if (bound && errno == EADDRINUSE) {
-        enum hand cleared = clear_stale(path);
-        if (cleared != HAND_OK)
+        enum handshake_status cleared = clear_stale(path);
+        if (cleared != HANDSHAKE_OK)
             return give_up(*fd, cleared);
         bound = bind(*fd, (struct sockaddr *)&address, sizeof address);
     }
     if (bound)
-        return give_up(*fd, errno == EADDRINUSE ? HAND_IN_USE : HAND_SYSTEM);
+        return give_up(*fd, errno == EADDRINUSE ? HANDSHAKE_IN_USE : HANDSHAKE_SYSTEM);
     if ((others && chmod(path, 0666)) || listen(*fd, BACKLOG)) {
         int reason = errno;
         unlink(path);
         errno = reason;
-        return give_up(*fd, HAND_SYSTEM);
+        return give_up(*fd, HANDSHAKE_SYSTEM);
     }
-    return HAND_OK;
+    return HANDSHAKE_OK;
 }
 
 void handshake_unlisten(const char *path, int fd) {
@@ -106,17 +108,18 @@ void handshake_unlisten(const char *path, int fd) {
     socklen_t length = sizeof address;
     struct stat status;
     bool ours = getsockname(fd, (struct sockaddr *)&address, &length) == 0 && strcmp(address.sun_path, path) == 0;
-    /* Closed first: if another has already taken the path over, it answers there now, and the file stays. */
+    /* Close first. If another listener has taken over the path, it answers there now, and clear_stale() leaves its
+     * file alone. */
     close(fd);
     if (ours && lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
         clear_stale(path);
 }
 
-enum hand handshake_accept(int listener, int *fd) {
+enum handshake_status handshake_accept(int listener, int *fd) {
     *fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (*fd >= 0)
-        return HAND_OK;
-    return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR ? HAND_AGAIN : HAND_SYSTEM;
+        return HANDSHAKE_OK;
+    return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR ? HANDSHAKE_AGAIN : HANDSHAKE_SYSTEM;
 }
 
 int handshake_peer(int fd, uid_t *uid, pid_t *pid) {
@@ -130,11 +133,11 @@ int handshake_peer(int fd, uid_t *uid, pid_t *pid) {
 }
 
 union control {
-    struct cmsghdr header; /* for its alignment */
+    struct cmsghdr header; /* only for its alignment */
     char bytes[CMSG_SPACE(8 * sizeof(int))];
 };
 
-enum hand handshake_send(int fd, const struct region *mine) {
+enum handshake_status handshake_send(int fd, const struct region *mine) {
     struct hello hello = {RING_MAGIC, RING_VERSION, mine->capacity, mine->flags};
     union control control = {.bytes = {0}};
     struct iovec data = {&hello, sizeof hello};
@@ -147,15 +150,15 @@ enum hand handshake_send(int fd, const struct region *mine) {
     memcpy(CMSG_DATA(rights), &mine->fd, sizeof(int));
     ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent == (ssize_t)sizeof hello)
-        return HAND_OK;
+        return HANDSHAKE_OK;
     if (errno == EAGAIN || errno == EINTR)
-        return HAND_AGAIN;
-    return errno == EPIPE || errno == ECONNRESET ? HAND_GONE : HAND_SYSTEM;
+        return HANDSHAKE_AGAIN;
+    return errno == EPIPE || errno == ECONNRESET ? HANDSHAKE_PEER_GONE : HANDSHAKE_SYSTEM;
 }
 
-/* Keep the first descriptor that came and close all others: a peer may send as many as it likes. -1: there was none. */
+/* Take the first descriptor received, or -1, and close all others: a peer may send any number. */
 static int take_descriptor(struct msghdr *message, int *count) {
-    int kept = -1;
+    int first = -1;
     *count = 0;
     for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
@@ -164,16 +167,16 @@ static int take_descriptor(struct msghdr *message, int *count) {
         for (size_t i = 0; i < here; i++, ++*count) {
             int fd;
             memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-            if (kept < 0)
-                kept = fd;
+            if (first < 0)
+                first = fd;
             else
                 close(fd);
         }
     }
-    return kept;
+    return first;
 }
 
-enum hand handshake_receive(int fd, struct region *peer, char *why) {
+enum handshake_status handshake_receive(int fd, struct region *peer, char *reason) {
     struct hello hello;
     union control control;
     struct iovec data = {&hello, sizeof hello};
@@ -184,33 +187,36 @@ enum hand handshake_receive(int fd, struct region *peer, char *why) {
     ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (got < 0) {
         if (errno == EAGAIN || errno == EINTR)
-            return HAND_AGAIN;
-        return errno == ECONNRESET ? HAND_GONE : HAND_SYSTEM;
+            return HANDSHAKE_AGAIN;
+        return errno == ECONNRESET ? HANDSHAKE_PEER_GONE : HANDSHAKE_SYSTEM;
     }
     int memory = take_descriptor(&message, &count);
-    enum hand answer = HAND_PROTOCOL;
+    enum handshake_status answer = HANDSHAKE_PROTOCOL;
     if (got == 0 && memory < 0) {
-        return HAND_GONE;
+        return HANDSHAKE_PEER_GONE;
     } else if (got != (ssize_t)sizeof hello || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || count != 1) {
-        snprintf(why, WHY_BYTES, "its hello has %zd bytes and %d descriptors, not %zu and 1", got, count, sizeof hello);
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "expected a hello of %zu bytes and 1 descriptor; got %zd and %d",
+                 sizeof hello, got, count);
     } else if (hello.magic != RING_MAGIC) {
-        snprintf(why, WHY_BYTES, "it does not speak the protocol of crossings");
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer does not speak the crossings protocol");
     } else if (hello.version != RING_VERSION) {
-        snprintf(why, WHY_BYTES, "it speaks version %u of the protocol, this is version %u", hello.version,
-                 RING_VERSION);
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer speaks protocol version %u; this is version %u",
+                 hello.version, RING_VERSION);
     } else {
         enum region_refusal refusal = region_map_peer(peer, memory);
         if (refusal == REGION_OK && peer->capacity != hello.capacity) {
             region_release(peer);
             refusal = REGION_BAD_SIZE;
         }
-        snprintf(why, WHY_BYTES, "%s", region_refusal_text(refusal));
-        answer = refusal == REGION_OK ? HAND_OK : refusal == REGION_NOT_MAPPED ? HAND_SYSTEM : HAND_PROTOCOL;
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "%s", region_refusal_text(refusal));
+        answer = refusal == REGION_OK           ? HANDSHAKE_OK
+                 : refusal == REGION_NOT_MAPPED ? HANDSHAKE_SYSTEM
+                                                : HANDSHAKE_PROTOCOL;
     }
-    int reason = errno;
+    int saved_errno = errno;
     if (memory >= 0)
         close(memory);
-    errno = reason;
+    errno = saved_errno;
     return answer;
 }
 
@@ -220,12 +226,13 @@ void doorbell_ring(int fd) {
     do
         sent = send(fd, &ring, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (sent < 0 && errno == EINTR);
-    /* EAGAIN: so many rings wait already that one more says nothing new. EPIPE: it has gone, as its end will tell. */
+    /* EAGAIN: rings that the peer has not taken yet fill the socket, so it will wake anyway. EPIPE: the peer has closed
+     * its end, which the next read reports. */
 }
 
 bool doorbell_drain(int fd) {
     char rings[16];
-    for (int i = 0; i < MOST_RINGS; i++) {
+    for (int i = 0; i < MAX_DRAINED; i++) {
         ssize_t got = recv(fd, rings, sizeof rings, MSG_DONTWAIT);
         if (got == 0)
             return false;

@@ -1,4 +1,4 @@
-/* Making, checking and mapping regions. */
+/* Creates, checks and maps regions. */
 #include "region.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ bool region_capacity_is_valid(uint64_t capacity) {
     return capacity >= RING_MIN_CAPACITY && capacity <= RING_MAX_CAPACITY && (capacity & (capacity - 1)) == 0;
 }
 
-/* Header and data in one go, then the data once more right behind. NULL with errno. */
+/* Map the header and the data, then the data a second time right behind. Returns NULL and sets errno on failure. */
 static void *map_twice(int fd, uint32_t capacity, int protection, int flags) {
     size_t bytes = region_mapped_bytes(capacity);
     size_t file_bytes = (size_t)RING_HEADER_BYTES + capacity;
@@ -82,7 +82,7 @@ enum region_refusal region_map_peer(struct region *region, int fd) {
     struct ring_region *header = map_twice(fd, capacity, PROT_READ, 0);
     if (!header)
         return REGION_NOT_MAPPED;
-    /* Each read once: the peer can change its memory at any time, and what it changes later is not looked at again. */
+    /* Read each word once: the peer can change its memory at any time. */
     uint32_t flags = ring_load_relaxed(&header->flags);
     if (ring_load_relaxed(&header->magic) != RING_MAGIC || ring_load_relaxed(&header->version) != RING_VERSION ||
         ring_load_relaxed(&header->capacity) != capacity) {
@@ -96,13 +96,13 @@ enum region_refusal region_map_peer(struct region *region, int fd) {
 
 const char *region_refusal_text(enum region_refusal refusal) {
     switch (refusal) {
-    case REGION_NOT_SEALED: return "the peer's memory is not sealed against being shrunk and written";
-    case REGION_BAD_SIZE: return "the peer's memory has a size that no ring has";
-    case REGION_BAD_HEADER: return "the peer's memory is not a region of this version of crossings";
-    case REGION_NOT_MAPPED: return "the peer's memory could not be mapped";
+    case REGION_NOT_SEALED: return "the peer's region is not sealed against shrinking and writing";
+    case REGION_BAD_SIZE: return "the peer's region has an invalid size";
+    case REGION_BAD_HEADER: return "the peer's region has an invalid header";
+    case REGION_NOT_MAPPED: return "the peer's region could not be mapped";
     case REGION_OK: break;
     }
-    return "the peer's memory is in order";
+    return "the peer's region is valid";
 }
 
 void region_release(struct region *region) {

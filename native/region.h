@@ -1,46 +1,47 @@
-/* Regions: memory that one process owns and writes, and that its peer can only read. */
+/* Regions: memory that one process owns and writes, and that its peer can only read. See docs/protocol.md. */
 #ifndef CROSSINGS_REGION_H
 #define CROSSINGS_REGION_H
 
 #include "ring.h"
 
-/* A mapped region: its header, then its ring's data twice in a row. */
+/* A mapped region: the header, then the ring's data twice in a row. */
 struct region {
-    struct ring_region *header; /* NULL: not mapped. Of a peer's region only reading is possible. */
-    char *data;                 /* 2 * capacity bytes; the second half is the first again */
-    uint32_t capacity;          /* bytes; as checked when it was mapped, whatever the header says later */
+    struct ring_region *header; /* NULL: not mapped. A peer's region is mapped read-only. */
+    char *data;                 /* 2 * capacity bytes; the second half maps the same memory as the first */
+    uint32_t capacity;          /* bytes; checked when the region was mapped and never read from the header again */
     uint32_t flags;
-    int fd; /* of my own region: to hand over; -1 when it is no longer open */
+    int fd; /* the memfd of my own region, until it has been sent to the peer; otherwise -1 */
 };
 
-/* The bytes of address space that a mapped region takes. */
+/* The address space of a mapped region, in bytes. */
 static inline size_t region_mapped_bytes(uint32_t capacity) {
     return (size_t)RING_HEADER_BYTES + 2 * (size_t)capacity;
 }
 
-/* Is it a power of two from RING_MIN_CAPACITY to RING_MAX_CAPACITY? */
+/* True for a power of two from RING_MIN_CAPACITY to RING_MAX_CAPACITY. */
 bool region_capacity_is_valid(uint64_t capacity);
 
-/* Make my region and seal it: nobody, not even this process, can ever map it for writing again. 0, or -1 with errno. */
+/* Create my region and seal it. Afterwards no process, this one included, can map it for writing. Returns 0, or -1 and
+ * sets errno. */
 int region_create(struct region *region, uint32_t capacity, uint32_t flags);
 
-/* Why a peer's region was not taken. */
+/* Why a peer's region was refused. */
 enum region_refusal {
     REGION_OK,
-    REGION_NOT_SEALED, /* it could be shrunk under us, or written by another */
-    REGION_BAD_SIZE,   /* its file is not as large as it must be */
-    REGION_BAD_HEADER, /* magic, version or capacity */
-    REGION_NOT_MAPPED, /* the system refused; errno says why */
+    REGION_NOT_SEALED, /* its file could be shrunk, or written by a third process */
+    REGION_BAD_SIZE,   /* its file's size is not a header and a valid capacity */
+    REGION_BAD_HEADER, /* wrong magic, version or capacity */
+    REGION_NOT_MAPPED, /* mmap() failed; see errno */
 };
 
-/* Check and map the region behind `fd` read-only. The descriptor may be closed afterwards. */
+/* Check the region behind `fd` and map it read-only. The caller may close the descriptor afterwards. */
 enum region_refusal region_map_peer(struct region *region, int fd);
 const char *region_refusal_text(enum region_refusal refusal);
 
-/* Unmap and close. Harmless when there is nothing. */
+/* Unmap the region and close its descriptor. Does nothing if neither is open. */
 void region_release(struct region *region);
 
-/* Both ends of a channel's two rings, once both regions are there. */
+/* Set up this process's end of both rings of a channel, from its own region and the peer's. */
 void region_connect(const struct region *mine, const struct region *peer, struct ring_writer *writer,
                     struct ring_reader *reader);
 

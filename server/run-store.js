@@ -4,7 +4,8 @@ const { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } = r
 const { homedir } = require('node:os');
 const { dirname, join } = require('node:path');
 const { z } = require('zod');
-const { toJson, writeWhole } = require('../lib/bench/export.js');
+const { toJson } = require('../lib/bench/export.js');
+const { writeWhole } = require('../lib/terminal/files.js');
 
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
 

@@ -3,7 +3,7 @@
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { CrossingsError } = require('../lib/channel/errors.js');
-const { eventOf, runProgram } = require('../lib/bench/programs.js');
+const { eventOf, runProgram } = require('../lib/measure/programs.js');
 const { HttpError } = require('./http-error.js');
 
 const SHIPPED = join(__dirname, 'recordings');

@@ -4,7 +4,7 @@
 const { mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const numbers = require('../lib/bench/numbers.js');
+const numbers = require('../lib/terminal/numbers.js');
 const { describeInBrowser, expectAccessible, launchBrowser, openPage, startLab } = require('./browser.js');
 
 /** @typedef {Awaited<ReturnType<typeof openPage>>} Page */

@@ -83,7 +83,7 @@ function describeInBrowser(name, tests) {
  */
 async function startLab({ dataFolder } = {}) {
   const folder = dataFolder ?? mkdtempSync(join(tmpdir(), 'lab-'));
-  const cli = join(root, 'lib', 'cli.js');
+  const cli = join(root, 'server', 'cli.js');
   const child = start(process.execPath, [cli, 'lab', '--port', '0', '--no-open', '--data', folder]);
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text) => {

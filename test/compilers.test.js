@@ -1,30 +1,68 @@
 'use strict';
-// The C is clean of warnings with every compiler that is here.
+// The C compiles without warnings with every compiler that is installed.
 const { spawnSync } = require('node:child_process');
-const { readdirSync } = require('node:fs');
+const { mkdtempSync, readdirSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { root } = require('./support.js');
 
-const FLAGS = ['-std=gnu11', '-O2', '-D_GNU_SOURCE', '-Wall', '-Wextra', '-Werror', '-fsyntax-only'];
-const generated = join(root, 'build', 'Release', 'obj', 'gen'); // the names of the system calls
-const sources = ['native', 'c-bench', 'c-bench/harness', 'c-bench/count', 'test'].flatMap((folder) =>
-  readdirSync(join(root, folder))
-    .filter((name) => name.endsWith('.c'))
-    .map((name) => join(folder, name)),
+const FLAGS = ['-std=gnu11', '-O2', '-D_GNU_SOURCE', '-Wall', '-Wextra', '-Werror', '-c'];
+const GENERATED = join(root, 'build', 'Release', 'obj', 'gen'); // the names of the system calls
+const LINES = ['-include', join(root, 'c-bench', 'demos', 'lines.h')]; // as binding.gyp compiles the demos
+
+const objects = mkdtempSync(join(tmpdir(), 'compilers-'));
+afterAll(() => rmSync(objects, { recursive: true }));
+
+// Every C file of these folders and of the folders in them.
+const sources = ['native', 'c-bench', 'test'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true })
+    .map((path) => join(folder, String(path)))
+    .filter((path) => path.endsWith('.c')),
 );
+const demos = sources.filter((path) => path.startsWith('c-bench/demos/'));
 
-const exists = (/** @type {string} */ compiler) => spawnSync(compiler, ['--version']).status === 0;
+/** @param {string} compiler @param {string[]} args @param {string[]} paths */
+function compile(compiler, args, paths) {
+  const files = paths.map((path) => join(root, path));
+  return spawnSync(compiler, [...FLAGS, ...args, ...files], { cwd: objects, encoding: 'utf8' });
+}
 
-// The names of system calls are those of the machine that built them, so count.c is left out for another's.
-test.each(['cc', 'gcc', 'clang', 'clang-19', 'aarch64-linux-gnu-gcc'])('%s has nothing to warn of', (compiler) => {
-  if (!exists(compiler)) {
-    console.log(`${compiler} is not installed here: skipped`);
-    return;
-  }
-  const chosen = sources.filter((source) => !compiler.includes('aarch64') || !source.endsWith('count.c'));
-  const { status, stderr } = spawnSync(compiler, [...FLAGS, `-I${generated}`, ...chosen], {
-    cwd: root,
-    encoding: 'utf8',
+test('every folder with C in it is compiled', () => {
+  const folders = new Set(sources.map((path) => path.slice(0, path.lastIndexOf('/'))));
+  expect([...folders]).toEqual(expect.arrayContaining(['native/examples', 'c-bench/demos', 'c-bench/trace', 'test']));
+});
+
+/** What a compiler says it is, without its own name; null: it is not installed. @param {string} compiler */
+function versionOf(compiler) {
+  const { status, stdout } = spawnSync(compiler, ['--version'], { encoding: 'utf8' });
+  return status === 0 ? stdout.replace(/^\S+/, '') : null;
+}
+
+// cc is another name of gcc or clang: the same compiler is not tried twice.
+const isCc = (/** @type {string} */ compiler) =>
+  versionOf(compiler) !== null && versionOf(compiler) === versionOf('cc');
+const others = ['gcc', 'clang', 'clang-19', 'aarch64-linux-gnu-gcc'].filter((compiler) => !isCc(compiler));
+
+describe.each(['cc', ...others])('%s', (compiler) => {
+  const testWhereInstalled = versionOf(compiler) === null ? test.skip : test;
+
+  testWhereInstalled('compiles everything without a warning', () => {
+    // The generated names are those of the machine that built them, so another machine's compiler cannot use them.
+    const foreign = compiler.startsWith('aarch64');
+    const chosen = sources.filter((path) => !foreign || !path.endsWith('/syscalls.c'));
+    const { status, stderr } = compile(compiler, [`-I${GENERATED}`], chosen);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+
+  testWhereInstalled('compiles the demos without a warning when they record their lines', () => {
+    const { status, stderr } = compile(compiler, LINES, demos);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  testWhereInstalled('reports a warning as an error', () => {
+    const { status } = spawnSync(compiler, [...FLAGS, '-o', '/dev/null', '-x', 'c', '-'], {
+      input: 'static int unused;\n',
+    });
+    expect(status).not.toBe(0);
+  });
 });

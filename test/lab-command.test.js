@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Start it and wait for its address. @param {string[]} args */
 async function startLab(...args) {
-  const child = start(process.execPath, [join(root, 'lib', 'cli.js'), 'lab', '--data', folder, ...args]);
+  const child = start(process.execPath, [join(root, 'server', 'cli.js'), 'lab', '--data', folder, ...args]);
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => {
     output.stdout += text;
@@ -118,7 +118,7 @@ describe('a port in use', () => {
     const taken = await occupy(7411).catch(() => null); // a lab of the user's may occupy it already
     const { child, output, ended, port, ask } = await startLab('--no-open');
     expect(port).not.toBe(7411);
-    expect(output.stderr).toContain(`Port 7411 is in use, perhaps by another lab, so this one took port ${port}.\n`);
+    expect(output.stderr).toContain(`Port 7411 is in use, perhaps by another lab; using port ${port} instead.\n`);
     expect((await ask('/api/mechanisms')).status).toBe(200);
     child.kill('SIGTERM');
     await ended;
@@ -152,18 +152,22 @@ test('if nothing has been built, its error explains how to build it', () => {
   const copy = mkdtempSync(join(tmpdir(), 'unbuilt-'));
   for (const part of ['lib', 'server', 'package.json']) cpSync(join(root, part), join(copy, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(copy, 'lib', 'cli.js'), 'lab', '--port', '0'], {
-    encoding: 'utf8',
-  });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(copy, 'server', 'cli.js'), 'lab', '--port', '0'],
+    {
+      encoding: 'utf8',
+    },
+  );
   rmSync(copy, { recursive: true });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-  expect(stderr).toMatch(/^The program crossings-\w+ has not been built; run `npm install` [^\n]*\.\n$/);
+  expect(stderr).toMatch(/^crossings-\w+ has not been built: run `npm install` [^\n]*\.\n$/);
 });
 
 test('no other command loads the web server, and requiring crossings does not either', () => {
   const script = `
-    require('./lib/index.js'); require('./lib/bench/command.js'); require('./lib/lab.js');
-    console.log(Object.keys(require.cache).filter((path) => /\\/server\\/|node_modules\\/(express|zod|pino)\\//.test(path)).length);`;
+    require('./lib/index.js'); require('./lib/cli.js'); require('./server/lab-command.js');
+    console.log(Object.keys(require.cache).filter((path) => /\\/server\\/(?!lab-command)|node_modules\\/(express|zod|pino)\\//.test(path)).length);`;
   const { stdout } = spawnSync(process.execPath, ['-e', script], { cwd: root, encoding: 'utf8' });
   expect(stdout).toBe('0\n');
 });

@@ -1,12 +1,12 @@
 'use strict';
-// Running programs: what they print is not trusted, and one that cannot be started is an error like any other.
+// Running programs: their output is not trusted, and a failure to start is an error like any other.
 const { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } = require('node:fs');
 const { spawnSync } = require('node:child_process');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { root } = require('./support.js');
 
-// A copy of lib/ with a program of our own making beside it.
+// A copy of lib/, beside a program written by each test.
 const folder = mkdtempSync(join(tmpdir(), 'programs-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 cpSync(join(root, 'lib'), join(folder, 'lib'), { recursive: true });
@@ -18,27 +18,27 @@ function failing(script, mode = 0o755) {
   const program = join(folder, 'build', 'Release', 'crossings-bench');
   writeFileSync(program, script);
   chmodSync(program, mode);
-  const code = `require(${JSON.stringify(join(folder, 'lib/bench/programs.js'))}).runProgram('crossings-bench', [])
+  const code = `require(${JSON.stringify(join(folder, 'lib/measure/programs.js'))}).runProgram('crossings-bench', [])
     .then((events) => console.log(JSON.stringify({ events })), ({ code, message }) => console.log(JSON.stringify({ code, message })));`;
   const { stdout, stderr } = spawnSync(process.execPath, ['-e', code], { encoding: 'utf8' });
   expect(stderr).toBe('');
   return JSON.parse(stdout);
 }
 
-test('a line that was cut off when the program was killed is told as its death', () => {
+test('a line cut off by the death of the program is reported as its death', () => {
   expect(failing('#!/bin/sh\nprintf \'{"type":\'; kill -9 $$\n')).toEqual({
     code: 'ERR_CHILD_DIED',
     message: 'crossings-bench was killed by SIGKILL',
   });
 });
 
-test('a line that is not JSON is told', () => {
+test('a line that is not JSON is reported', () => {
   const { code, message } = failing('#!/bin/sh\necho noise\n');
   expect([code, message]).toEqual(['ERR_PROGRAM', 'crossings-bench printed a line that is not JSON: noise']);
 });
 
-test('a program that cannot be started is told', () => {
+test('a program that cannot be started is reported', () => {
   const { code, message } = failing('#!/no/such/shell\n');
   expect(code).toBe('ERR_PROGRAM');
-  expect(message).toMatch(/^crossings-bench could not be run: /);
+  expect(message).toMatch(/^Cannot run crossings-bench: /);
 });

@@ -275,13 +275,13 @@ static void between_processes(void) {
     struct region mine, peer;
     struct ring_writer writer;
     struct ring_reader reader;
-    char why[WHY_BYTES];
-    enum hand hand;
+    char reason[HANDSHAKE_REASON_BYTES];
+    enum handshake_status handshake;
     EXPECT(region_create(&mine, CAPACITY << (child == 0), 0) == 0);
-    EXPECT(handshake_send(fd, &mine) == HAND_OK);
-    while ((hand = handshake_receive(fd, &peer, why)) == HAND_AGAIN)
+    EXPECT(handshake_send(fd, &mine) == HANDSHAKE_OK);
+    while ((handshake = handshake_receive(fd, &peer, reason)) == HANDSHAKE_AGAIN)
         sched_yield();
-    EXPECT(hand == HAND_OK);
+    EXPECT(handshake == HANDSHAKE_OK);
     region_connect(&mine, &peer, &writer, &reader);
     if (child == 0) {
         send_numbers(&writer, PROCESS_MESSAGES);

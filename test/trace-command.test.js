@@ -38,12 +38,10 @@ describeWhereAllowed('crossings trace', () => {
     expect(headings).toEqual(['Set-up', 'Message 1', 'Message 2', 'Message 3', 'Tear-down']);
   });
 
-  test('ends with the bill of a message, from the figures of this recording', () => {
+  test('ends with the cost of a message, from the figures of this recording', () => {
     const text = stdout.replaceAll(/\s+/g, ' ');
-    expect(text).toContain(
-      'A message cost 2 system calls, 2 copies by the kernel, 0 copies by the processes themselves',
-    );
-    expect(text).toContain(`at ${trace.floors.syscallNs.toPrecision(3)} ns`);
+    expect(text).toContain('A message cost 2 system calls, 2 copies by the kernel, 0 copies by the processes');
+    expect(text).toContain(`The cheapest system call takes ${trace.floors.syscallNs.toPrecision(3)} ns here`);
   });
 
   test('writes one event a line, and leaves no other file', () => {
@@ -89,13 +87,16 @@ describeWhereAllowed('crossings trace', () => {
 
 describe('what cannot be used is refused in a sentence', () => {
   test.each([
-    [['nope'], 'The mechanism is one of ring, shm-spin, shm-sem, pipe, uds, tcp, not "nope".'],
-    [['pipe', '--messages', '0'], '--messages takes a whole number from 1 to 1000, not "0".'],
-    [['pipe', '--messages', '1001'], '--messages takes a whole number from 1 to 1000, not "1001".'],
-    [['pipe', '--messages', '-1'], '--messages takes a whole number from 1 to 1000, not "-1".'],
-    [['pipe', '--messages', '1e2'], '--messages takes a whole number from 1 to 1000, not "1e2".'],
-    [['--', '--list'], 'The mechanism is one of ring, shm-spin, shm-sem, pipe, uds, tcp, not "--list".'],
-    [['pipe', '--json', '/no/such/folder/x'], '--json cannot write /no/such/folder/x'],
+    [['nope'], 'The mechanism must be one of ring, shm-spin, shm-sem, pipe, uds, tcp; got "nope".'],
+    [['pipe', '--messages', '0'], '--messages must be a whole number from 1 to 1000; got "0".'],
+    [['pipe', '--messages', '1001'], '--messages must be a whole number from 1 to 1000; got "1001".'],
+    [['pipe', '--messages', '-1'], '--messages must be a whole number from 1 to 1000; got "-1".'],
+    [['pipe', '--messages', '1e2'], '--messages must be a whole number from 1 to 1000; got "1e2".'],
+    [['--', '--list'], 'The mechanism must be one of ring, shm-spin, shm-sem, pipe, uds, tcp; got "--list".'],
+    [
+      ['pipe', '--json', '/no/such/folder/x'],
+      '--json must be a file that can be written; got "/no/such/folder/x": the folder /no/such/folder does not exist.',
+    ],
     [['pipe', 'tcp'], 'Too many arguments'],
     [[], "Missing required argument 'mechanism'"],
   ])('crossings trace %j', (args, sentence) => {
@@ -106,11 +107,11 @@ describe('what cannot be used is refused in a sentence', () => {
   });
 
   test.each([
-    [[], 'Which mechanism?'],
-    [['pipe', 'tcp'], 'One mechanism is taken'],
-    [['pipe', '--trace', '--time', '3'], '--trace and --time exclude each other'],
-    [['pipe', '--time', 'x'], '--time takes a whole number from 1 to 1000, not "x".'],
-    [['pipe', '--parent', '1'], '--parent takes the number of the process that started this one'],
+    [[], 'The mechanism is missing.'],
+    [['pipe', 'tcp'], 'give only one mechanism'],
+    [['pipe', '--trace', '--time', '3'], '--trace and --time cannot be combined'],
+    [['pipe', '--time', 'x'], '--time must be a whole number from 1 to 1000; got "x".'],
+    [['pipe', '--parent', '1'], '--parent must be the PID of the process that started this one'],
   ])('crossings-demo %j', (args, sentence) => {
     const { status, stdout, stderr } = run('crossings-demo', args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -123,7 +124,7 @@ describe('crossings-demo without a tracer', () => {
     const before = names();
     const { status, stdout, stderr } = run('crossings-demo', [mechanism, '--messages', 50]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(stdout).toContain('50 messages sent; each came, whole and in order.');
+    expect(stdout).toContain('sent 50 messages; all arrived intact and in order.');
     expect(names()).toEqual(before);
   });
 
@@ -146,7 +147,7 @@ testWhereAllowed('where ptrace is refused it says what to do, and leaves nothing
   const command = [process.execPath, join(root, 'lib', 'cli.js'), 'trace', 'shm-sem'];
   const { status, stdout, stderr } = run('crossings-count', ['--method', 'ptrace', '--', ...command]);
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-  expect(stderr).toContain('ptrace was refused');
+  expect(stderr).toContain('ptrace is not permitted');
   expect(stderr).toContain('--cap-add=SYS_PTRACE');
   expect(stderr).toContain('(ERR_PTRACE_REFUSED)');
   expect(stderr.trimEnd().split('\n')).toHaveLength(1);

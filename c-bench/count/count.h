@@ -1,16 +1,16 @@
-/* Counting a command's system calls: what the two ways of counting have in common. */
+/* The interface of the two methods that count a command's system calls, by tracepoint and by ptrace. */
 #ifndef CROSSINGS_COUNT_H
 #define CROSSINGS_COUNT_H
+
+#include "../common/syscalls.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define MAX_SYSCALLS 1024
-
 struct tally {
     uint64_t total;
-    uint64_t by_number[MAX_SYSCALLS]; /* calls with a number past the table count in `total` only */
+    uint64_t by_number[MAX_SYSCALLS]; /* larger numbers count only in `total` */
 };
 
 static inline void tally_add(struct tally *tally, uint64_t number) {
@@ -19,9 +19,9 @@ static inline void tally_add(struct tally *tally, uint64_t number) {
         tally->by_number[number]++;
 }
 
-/* A way of counting. `start` is called while the command waits to begin; when it answers false, `reason` (of
- * REASON_BYTES) says why in words, and nothing has been changed. `finish` counts until the command has ended and
- * returns its wait status, or -1 with the reason. */
+/* A method of counting. `start` is called while the command waits at its gate. If it returns false, it has changed
+ * nothing, and `reason` (of REASON_BYTES) says why. `finish` counts until the command has ended and returns its wait
+ * status, or -1 and the reason. */
 #define REASON_BYTES 256
 struct method {
     const char *name;

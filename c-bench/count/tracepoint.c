@@ -1,9 +1,9 @@
 /*
- * Counting by the kernel's own tracepoint, raw_syscalls:sys_enter, through perf_event_open(2): one event for each CPU,
- * inherited by every process that the command starts. The command runs at nearly its usual speed.
- * Each event is a record in a ring buffer that tells which system call it was; a plain counter beside it tells whether
- * a record was lost.
+ * Counts with the kernel's tracepoint raw_syscalls:sys_enter, through perf_event_open(2). Every process that the
+ * command starts inherits one event per CPU. The command runs at nearly its usual speed. Each system call adds a record
+ * with its number to a ring buffer. A plain counter detects lost records.
  */
+#include "../common/topology.h"
 #include "count.h"
 
 #include <errno.h>
@@ -19,9 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define BUFFER_PAGES 256 /* for each CPU; a power of two */
-#define ID_OFFSET 8      /* of the call's number in a raw_syscalls:sys_enter record (see its `format` file) */
-#define MAX_CPUS 1024
+#define BUFFER_PAGES 256 /* per CPU; a power of two */
+#define ID_OFFSET 8      /* of the system call's number in a record (see the tracepoint's `format` file) */
 
 struct event {
     int fd;
@@ -31,10 +30,10 @@ struct event {
 static struct event events[MAX_CPUS];
 static int event_count;
 
-/* ---- Which number has the tracepoint? ---- */
+/* ---- The tracepoint's id ---- */
 
-/* tracefs, mounted for this descriptor alone: it has no path, and is gone when the descriptor is closed. -1 with errno.
- */
+/* Mount tracefs on a descriptor only: the mount has no path and ends when the descriptor is closed. Returns -1 and sets
+ * errno on failure. */
 static int open_private_tracefs(void) {
 #if defined(SYS_fsopen) && defined(SYS_fsmount)
     int context = (int)syscall(SYS_fsopen, "tracefs", 1 /* FSOPEN_CLOEXEC */);
@@ -83,7 +82,7 @@ static long tracepoint_id(char *reason) {
         close(mount);
     }
     if (id < 0)
-        snprintf(reason, REASON_BYTES, "the tracepoint raw_syscalls:sys_enter cannot be read: %s",
+        snprintf(reason, REASON_BYTES, "cannot read the tracepoint raw_syscalls:sys_enter: %s",
                  strerror(refused == ENOENT ? errno : refused));
     return id;
 }
@@ -115,7 +114,7 @@ static bool open_event(pid_t command, int cpu, long id) {
     };
     int fd = (int)syscall(SYS_perf_event_open, &attributes, command, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
-        return errno == ENODEV; /* that CPU is offline: nothing to count there */
+        return errno == ENODEV; /* the CPU is offline and makes no system calls */
     void *page = mmap(NULL, (BUFFER_PAGES + 1) * page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED) {
         close(fd);
@@ -132,7 +131,7 @@ static bool start(pid_t command, char *reason) {
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     for (int cpu = 0; cpu < cpus && cpu < MAX_CPUS; cpu++) {
         if (!open_event(command, cpu, id)) {
-            snprintf(reason, REASON_BYTES, "perf_event_open was refused: %s", strerror(errno));
+            snprintf(reason, REASON_BYTES, "perf_event_open is not permitted: %s", strerror(errno));
             close_events();
             return false;
         }
@@ -140,7 +139,7 @@ static bool start(pid_t command, char *reason) {
     return true;
 }
 
-/* The record at `offset`, copied out because it may wrap around the buffer's end. */
+/* Copy out the record at `offset`, which may wrap around the end of the buffer. */
 static void copy_record(const struct event *event, uint64_t offset, void *record, size_t bytes) {
     const char *buffer = (const char *)event->page + sysconf(_SC_PAGESIZE);
     size_t size = (size_t)(BUFFER_PAGES * sysconf(_SC_PAGESIZE));
@@ -155,7 +154,7 @@ static void drain(struct event *event, struct tally *tally) {
         uint32_t raw_bytes;
         char raw[ID_OFFSET + sizeof(uint64_t)];
     } __attribute__((packed)) sample;
-    /* Pairs with the kernel's release of data_head: the records before it are whole. */
+    /* Pairs with the kernel's release of data_head: the records before it are complete. */
     uint64_t head = __atomic_load_n(&event->page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = event->page->data_tail;
     while (tail < head) {
@@ -168,7 +167,7 @@ static void drain(struct event *event, struct tally *tally) {
         }
         tail += sample.header.size;
     }
-    /* Pairs with the kernel's look at data_tail: what was read may be overwritten. */
+    /* Pairs with the kernel's load of data_tail: the kernel may now overwrite the records that were read. */
     __atomic_store_n(&event->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
@@ -187,7 +186,7 @@ static int finish(pid_t command, struct tally *tally, char *reason) {
         polled[i] = (struct pollfd){.fd = events[i].fd, .events = POLLIN};
     bool ended = false;
     while (!ended) {
-        poll(polled, (nfds_t)event_count, 20 /* ms: then see whether the command has ended */);
+        poll(polled, (nfds_t)event_count, 20 /* ms, then check whether the command has ended */);
         ended = waitpid(command, &status, WNOHANG) == command;
         for (int i = 0; i < event_count; i++)
             drain(&events[i], tally);
@@ -195,7 +194,7 @@ static int finish(pid_t command, struct tally *tally, char *reason) {
     uint64_t counted = counted_by_kernel();
     close_events();
     if (counted != tally->total) {
-        snprintf(reason, REASON_BYTES, "the kernel counted %llu system calls but only %llu records arrived",
+        snprintf(reason, REASON_BYTES, "the kernel counted %llu system calls, but only %llu records arrived",
                  (unsigned long long)counted, (unsigned long long)tally->total);
         return -1;
     }

@@ -1,16 +1,13 @@
-/* The messages of the demos, and how a demo ends when something is wrong. Nothing here calls the kernel but fail(). */
+/* The messages of the demos, and how a demo ends after an error. Only a failing demo makes system calls here. */
 #include "demo.h"
 
-#include "../harness/clock.h"
-#include "run.h"
-
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 struct demo_state demo;
 pid_t first_process;
+void (*phase_observer)(enum phase phase, enum role role);
 
 struct message make_message(int n, int count) {
     struct message message = {.sequence = n, .type = n % 3, .value = n * 1.25, .done = n == count};
@@ -22,15 +19,16 @@ static const char *role_name(void) {
     return demo.role == READER ? "reader" : "writer";
 }
 
-/* Both processes end: the other one might wait for this one for ever. */
+/* End both processes: the other one might wait for this one forever. */
 __attribute__((noreturn)) static void end_both(void) {
     if (getpid() != first_process)
-        kill(first_process, SIGKILL); /* whose end ends us */
+        kill(first_process, SIGKILL); /* this process ends with it */
     _exit(1);
 }
 
 void fail(const char *what) {
-    fprintf(stderr, "The %s: %s failed: %s.\n", role_name(), what, errno ? strerror(errno) : "it was cut short");
+    fprintf(stderr, "The %s failed: %s: %s.\n", role_name(), what,
+            errno ? strerror(errno) : "not all bytes were transferred");
     end_both();
 }
 
@@ -38,7 +36,7 @@ void check_message(const struct message *message, int n, int count) {
     struct message expected = make_message(n, count);
     if (memcmp(message, &expected, sizeof expected) == 0)
         return;
-    fprintf(stderr, "The reader: message %d of %d is wrong: it has sequence %d and text \"%.*s\".\n", n, count,
+    fprintf(stderr, "The reader failed: message %d of %d arrived with sequence %d and text \"%.*s\".\n", n, count,
             message->sequence, (int)sizeof message->text, message->text);
     end_both();
 }
@@ -50,7 +48,7 @@ size_t make_line(char line[LINE_BYTES], int n, int count) {
         message.sequence, message.type, message.value, message.text, message.done ? "true" : "false");
 }
 
-/* Reads only what make_line() writes: a real program would use a library for JSON. */
+/* Parses only what make_line() writes. A real program would use a JSON library. */
 static bool parse_line(struct message *message, const char *line) {
     char done[6];
     *message = (struct message){0};
@@ -71,7 +69,7 @@ size_t check_lines(const char *text, size_t bytes, int *next, int count) {
         if (length < sizeof line)
             memcpy(line, text + taken, length);
         if (!parse_line(&message, line)) {
-            fprintf(stderr, "The reader: message %d of %d is no message: \"%s\".\n", *next, count, line);
+            fprintf(stderr, "The reader failed: message %d of %d is invalid: \"%s\".\n", *next, count, line);
             end_both();
         }
         check_message(&message, *next, count);
@@ -87,30 +85,18 @@ const char *own_name(void) {
     return name;
 }
 
-/* A demo that is timed is timed from the first message on: what fork() takes is no part of it. */
-static void start_together(void) {
-    pin(0, times->cores[demo.role == READER]);
-    atomic_fetch_add(&times->ready, 1);
-    while (atomic_load(&times->ready) < 2)
-        sched_yield();
-}
-
 void phase(enum phase phase) {
     demo.phase = phase;
     demo.message = 0;
-    if (times && phase == MESSAGES)
-        start_together();
-    if (times && phase == MESSAGES && demo.role == WRITER)
-        times->first_sent_ns = monotonic_ns();
-    if (times && phase == TEARDOWN && demo.role == READER)
-        times->last_received_ns = monotonic_ns();
+    if (phase_observer)
+        phase_observer(phase, demo.role);
 }
 
 void watch(const char *name, const void *address, enum word_type type) {
     int i = 0;
     while (i < demo.word_count && strcmp(demo.words[i].name, name))
         i++;
-    if (i == MOST_WORDS)
+    if (i == MAX_WORDS)
         return;
     demo.words[i] = (struct word){name, address, type};
     if (i == demo.word_count)

@@ -1,6 +1,6 @@
 /*
- * What the demos have in common: the message, and words in which a demo says where it is.
- * One way only: a writer sends `count` messages, a reader receives them and checks each.
+ * What the demos share: the message, and the functions with which a demo reports its progress to the tracer.
+ * Messages go one way: a writer sends `count` messages, and a reader receives and checks each.
  */
 #ifndef CROSSINGS_DEMO_H
 #define CROSSINGS_DEMO_H
@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CACHE_LINE 64 /* bytes that a processor moves between its cores at once */
+#define CACHE_LINE 64 /* bytes: the unit in which processors move data between cores */
 
-/* A message as it goes through pipes and shared memory: exactly a cache line, and the same bytes in both processes. */
+/* A message in a pipe or in shared memory: exactly one cache line, with the same layout in both processes. */
 struct message {
     int sequence; /* 1, 2, 3 ... */
     int type;
@@ -26,57 +26,59 @@ struct message {
     int done; /* 1 in the last one */
     char pad[4];
 };
-_Static_assert(sizeof(struct message) == CACHE_LINE, "a message fills a cache line");
+_Static_assert(sizeof(struct message) == CACHE_LINE, "a message fills one cache line");
 
-/* Message number n of `count`. */
+/* Make message n of `count`. */
 struct message make_message(int n, int count);
-/* Is it that? If not, the demo ends with status 1 and a sentence. */
+/* Check that `message` is message n of `count`. If not, end the demo with an error. */
 void check_message(const struct message *message, int n, int count);
 
-/* The same message as a line of JSON, newline at its end: what goes through sockets. Returns its bytes. */
+/* Make the same message as a line of JSON, for sockets. Returns its size in bytes, newline included. */
 #define LINE_BYTES 160
 size_t make_line(char line[LINE_BYTES], int n, int count);
-/* Check the whole lines at the start of `bytes` bytes, counting *next up with each. Returns the bytes they take: a
- * stream may hold several lines at once, or half of one. */
+/* Check the complete lines in `bytes` bytes of a stream, which may end in the middle of a line. Increments *next for
+ * each line, and returns the bytes of all complete lines. */
 size_t check_lines(const char *text, size_t bytes, int *next, int count);
 
-/* Ends the demo, both processes, with status 1 and what failed: "the reader: read failed: ..." */
+/* End both processes with status 1 and an error: "The reader failed: read: ..." */
 __attribute__((noreturn)) void fail(const char *what);
 
-/* "crossings-4711": no other run's. */
+/* A name that no other run uses, such as "crossings-4711". */
 const char *own_name(void);
 
-/* Where the demo is. */
+/* Report the current phase and message. */
 void phase(enum phase phase);
+/* Called by phase(), if it is set. timing.c sets it in a demo that is timed. */
+extern void (*phase_observer)(enum phase phase, enum role role);
 static inline void message_begins(int n) {
     demo.message = n;
 }
 
-/* The process that the demo began in. */
+/* The demo's first process. */
 extern pid_t first_process;
 
-/* A word of shared memory to be watched; one of the same name is watched no more. */
+/* Let the tracer show a word of shared memory. It replaces an earlier word of the same name. */
 void watch(const char *name, const void *address, enum word_type type);
 
-/* Called first in the process that fork() made: it ends when the process that made it does. */
+/* Called first in the process that fork() created. That process ends when its parent ends. */
 static inline void begin_as(enum role role) {
     demo.role = role;
     demo.word_count = 0;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != first_process)
-        _exit(1); /* it has ended already */
+        _exit(1); /* the parent has already ended */
 }
 
-/* Wait for the process that fork() made, which must have ended well. */
+/* Wait for the child process, which must exit with status 0. */
 static inline void wait_for(pid_t child) {
     int status;
     if (waitpid(child, &status, 0) != child)
         fail("waitpid");
     if (status)
-        _exit(1); /* it has said why */
+        _exit(1); /* the child has printed the reason */
 }
 
-/* One turn of a loop that waits for the other process's store. */
+/* One turn of a loop that waits for a store by the other process. */
 static inline void spin_turn(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -85,7 +87,7 @@ static inline void spin_turn(void) {
 #endif
 }
 
-/* A demo never returns: it ends its process with _exit(). */
+/* A demo does not return: it ends its process with _exit(). */
 typedef void demo_function(int count);
 demo_function pipe_demo, uds_demo, tcp_demo, shm_sem_demo, shm_spin_demo, ring_demo;
 

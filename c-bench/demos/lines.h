@@ -1,6 +1,6 @@
 /*
- * Included before every source of the demos by the compiler's command line: each call of a libc function first notes
- * its place, for the tracer. So the sources stay plain C, and their lines are exact on every architecture.
+ * The compiler's command line includes this before every source file of the demos. It makes each call of a libc
+ * function first record its file and line for the tracer, while the sources stay plain C.
  */
 #ifndef CROSSINGS_LINES_H
 #define CROSSINGS_LINES_H
@@ -26,9 +26,9 @@
         static const struct call_site here = {__FILE__, __LINE__, #function};                                          \
         const struct call_site *outer = demo.site;                                                                     \
         demo.site = &here;                                                                                             \
-        __typeof__(function(__VA_ARGS__)) answer = function(__VA_ARGS__);                                              \
+        __typeof__(function(__VA_ARGS__)) result = function(__VA_ARGS__);                                              \
         demo.site = outer;                                                                                             \
-        answer;                                                                                                        \
+        result;                                                                                                        \
     }))
 
 /* The same for a function that does not return. */
@@ -39,7 +39,7 @@
         function(__VA_ARGS__);                                                                                         \
     }))
 
-/* A macro is not expanded again inside itself, so these call the functions. */
+/* A macro is not expanded inside its own expansion, so these call the functions. */
 #define _exit(...) NOTED_LAST(_exit, __VA_ARGS__)
 #define accept(...) NOTED(accept, __VA_ARGS__)
 #define accept4(...) NOTED(accept4, __VA_ARGS__)

@@ -18,13 +18,13 @@ static struct region mine, peer;
 static struct ring_writer writer;
 static struct ring_reader reader;
 
-static void shake_hands(int end) {
-    char why[WHY_BYTES];
-    if (region_create(&mine, CAPACITY, RING_FLAG_NEVER_SLEEPS) || handshake_send(end, &mine) != HAND_OK)
+static void handshake(int end) {
+    char reason[HANDSHAKE_REASON_BYTES];
+    if (region_create(&mine, CAPACITY, RING_FLAG_NEVER_SLEEPS) || handshake_send(end, &mine) != HANDSHAKE_OK)
         fail("making and sending the region");
     if (poll(&(struct pollfd){.fd = end, .events = POLLIN}, 1, -1) != 1)
         fail("poll");
-    if (handshake_receive(end, &peer, why) != HAND_OK)
+    if (handshake_receive(end, &peer, reason) != HANDSHAKE_OK)
         fail("taking the other's region");
     region_connect(&mine, &peer, &writer, &reader);
 
@@ -97,13 +97,13 @@ void ring_demo(int count) {
     if (reader_process == 0) {
         begin_as(READER);
         close(ends[0]);
-        shake_hands(ends[1]);
+        handshake(ends[1]);
         read_messages(count);
         let_go(ends[1]);
         _exit(0);
     }
     close(ends[1]);
-    shake_hands(ends[0]);
+    handshake(ends[0]);
     write_messages(count);
     phase(TEARDOWN);
     STEP(STEP_SEE, &peer.header->read_position, 4, "spin until everything is read",

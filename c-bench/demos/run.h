@@ -1,41 +1,28 @@
-/* Starting demos: what main.c and the tracer use. */
+/* Running a demo: the table of all demos, and starting one, held until the caller lets it begin. */
 #ifndef CROSSINGS_RUN_H
 #define CROSSINGS_RUN_H
 
+#include "../common/gate.h"
 #include "demo.h"
 
-#include <stdatomic.h>
-#include <stdint.h>
-#include <time.h>
-
-#define MOST_NAMES 4
+#define MAX_NAMES 4
 
 struct demo_entry {
     const char *name, *title, *source;
     demo_function *run;
-    bool spins;                    /* its processes wait by spinning, so each needs a core of its own */
-    const char *names[MOST_NAMES]; /* files that it makes and removes; %d: the number of its first process */
+    bool spins;                   /* its processes wait by spinning, so each needs its own core */
+    const char *names[MAX_NAMES]; /* files that it creates and removes; %d: the PID of its first process */
 };
 
-/* Memory shared with a demo that is timed; NULL: it is not timed. */
-struct demo_times {
-    atomic_int ready; /* processes that have come to the messages: the first waits for the other */
-    int cores[2];     /* of the writer and the reader */
-    uint64_t first_sent_ns, last_received_ns; /* CLOCK_MONOTONIC */
-};
-extern struct demo_times *times;
+/* The table, in demos.c; an entry without a name ends it. */
+extern const struct demo_entry demos[];
 
-/* The two cores that a demo's processes should run on; the same one twice where there is but one. Spinning needs two.
- */
-void choose_cores(int cores[2]);
-/* Let a process (0: this one) run on that core only. Where that is refused it runs where it may. */
-void pin(pid_t pid, int core);
-
-/* Fork the demo's first process. It waits until begin_demo(). -1 with errno. */
-pid_t prepare_demo(const struct demo_entry *entry, int count, int *go);
-void begin_demo(const struct demo_entry *entry, pid_t pid, int go);
-
-/* c-bench/trace/tracer.c: run it traced and print its events. The exit status. */
-int trace_demo(const struct demo_entry *entry, int count);
+/* Fork the demo's first process and hold it at the gate until begin_demo(). Returns its PID, or -1 and sets errno. */
+pid_t prepare_demo(const struct demo_entry *entry, int count, struct gate *gate);
+/* Let the demo begin. `gate` is closed. If the demo creates names, a cleaner process, which is a child of this one,
+ * removes them when the demo has ended. */
+void begin_demo(const struct demo_entry *entry, pid_t pid, struct gate *gate);
+/* Run a demo to its end. False: it failed and has printed the reason. */
+bool run_demo(const struct demo_entry *entry, int count);
 
 #endif

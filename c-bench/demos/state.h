@@ -1,6 +1,6 @@
 /*
- * What a demo says of itself while it runs: where in its source it is, in which phase, at which message, which words of
- * its shared memory matter. Plain memory and no calls; the tracer reads it when a process has stopped.
+ * The state that a demo reports while it runs: its current source line, phase and message, and the words of shared
+ * memory to show. It is plain memory, written without system calls; the tracer reads it while the process is stopped.
  */
 #ifndef CROSSINGS_STATE_H
 #define CROSSINGS_STATE_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A call of a libc function in the source. */
+/* A place in the source that calls a libc function. */
 struct call_site {
     const char *file;
     int line;
@@ -16,10 +16,10 @@ struct call_site {
 };
 
 enum phase { BEFORE = 0, SETUP, MESSAGES, TEARDOWN };
-enum role { NOBODY = 0, WRITER, READER };
+enum role { NO_ROLE = 0, WRITER, READER };
 enum word_type { WORD_INT, WORD_SEMAPHORE };
 
-#define MOST_WORDS 8
+#define MAX_WORDS 8
 
 struct word {
     const char *name;
@@ -28,13 +28,13 @@ struct word {
 };
 
 struct demo_state {
-    const struct call_site *site; /* NULL: not inside a call that lines.h knows */
+    const struct call_site *site; /* NULL: not in a call that lines.h records */
     enum phase phase;
     enum role role;
     int message;              /* 1 to N; 0: none */
-    const void *step_address; /* the shared memory that the step under way is about */
+    const void *step_address; /* the shared memory that the current step uses */
     int word_count;
-    struct word words[MOST_WORDS];
+    struct word words[MAX_WORDS];
 };
 
 extern struct demo_state demo;
@@ -43,13 +43,13 @@ extern struct demo_state demo;
 
 enum step_kind { STEP_STORE = 1, STEP_LOAD, STEP_RELEASE, STEP_SEE };
 
-/* One end of a step: the address of its nop. The linker gathers them all in a section of their own. */
+/* One end of a step: the address of its nop. The linker collects all marks in one section. */
 struct step_mark {
     uint64_t address, name, file; /* pointers */
     uint64_t line, kind, bytes, is_end;
 };
 
-/* nop: the tracer puts a breakpoint there. Not traced, that is all a step costs. */
+/* The tracer puts a breakpoint on the nop. Without the tracer, the nop is the only cost of a step. */
 #define STEP_MARK(is_end, kind, bytes, name)                                                                           \
     __asm__ volatile("771: nop\n\t"                                                                                    \
                      ".pushsection .rodata\n"                                                                          \
@@ -63,7 +63,7 @@ struct step_mark {
                      "i"(kind), "i"(bytes), "i"(is_end)                                                                \
                      : "memory")
 
-/* A statement in user space that matters, in words for people. `address`: the shared memory that it is about. */
+/* A statement in user space that the page shows. `name` describes it; `where` is the shared memory that it uses. */
 #define STEP(kind, where, bytes, name, ...)                                                                            \
     do {                                                                                                               \
         demo.step_address = (const void *)(where);                                                                     \

@@ -1,10 +1,9 @@
 /*
- * What the messages of a measurement contain, and how the receiver knows that it got each of them once, whole, in
- * order.
+ * The content of messages, from which the receiver verifies that it got each message once, intact and in order.
  *
- * Message number n: its first 8 bytes are n, its last 8 bytes are ~n (from 16 bytes on), so that one whose halves come
- * from two messages shows; the first word of each further cache line is n too; the rest is a fixed pattern. All words
- * of all messages go into a checksum on both sides. None of this is cryptography: it is meant for accidents.
+ * The first 8 bytes of message n are n. From 16 bytes on, its last 8 bytes are ~n, which detects a message made of two
+ * halves. The first word of each further cache line is n, too; the rest is a fixed pattern. Both sides add every word
+ * of every message to a checksum. This detects accidents, not attacks.
  */
 #ifndef CROSSINGS_MESSAGE_H
 #define CROSSINGS_MESSAGE_H
@@ -23,7 +22,7 @@ static inline uint64_t message_word(const void *message, size_t offset) {
     return word;
 }
 
-/* Fill a buffer with the fixed pattern, once. */
+/* Fill a buffer with the fixed pattern. */
 static inline void message_prepare(void *message, size_t size) {
     for (size_t i = 0; i < size; i++)
         ((unsigned char *)message)[i] = (unsigned char)(i * 167 + 13);
@@ -41,16 +40,17 @@ static inline uint64_t message_number(const void *message) {
     return message_word(message, 0);
 }
 
-/* Do both ends of the message bear the number `number`? */
+/* True if both ends of the message have the number `number`. */
 static inline bool message_is(const void *message, size_t size, uint64_t number) {
     return message_number(message) == number &&
            (size < 2 * sizeof number || message_word(message, size - sizeof number) == ~number);
 }
 
-/* The sum of all 8-byte words (and of what remains), each combined with its place so that two words that changed places
- * show. One changed word always changes the sum. */
+/* The sum of all 8-byte words and of the remaining bytes, each combined with its position, so that exchanged words
+ * change the sum. A single altered word always changes it. */
 static inline uint64_t message_checksum(const void *message, size_t size) {
-    const uint64_t step = 0x9e3779b97f4a7c15u; /* 2^64 over the golden ratio: no two places share a key */
+    const uint64_t step =
+        0x9e3779b97f4a7c15u; /* 2^64 divided by the golden ratio: every position has a different key */
     uint64_t sum = 0, key = step;
     size_t offset = 0;
     for (; offset + sizeof sum <= size; offset += sizeof sum, key += step)

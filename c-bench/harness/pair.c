@@ -1,7 +1,9 @@
-/* Forking, pinning, starting and watching the two processes of a measurement. */
+/* Forks, pins, starts and watches the two processes of a measurement. */
 #include "pair.h"
 
-#include "ndjson.h"
+#include "../common/gate.h"
+#include "../common/ndjson.h"
+#include "../common/topology.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,12 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LAST_WORDS_MS 200 /* how long a side may take to say why it failed, after its peer has */
-#define TICK_MS 1000      /* how often a long pass reports its progress */
+#define LAST_WORDS_MS 200 /* time for a side to report its failure after its peer has failed */
+#define TICK_MS 1000      /* between progress reports of a long pass */
 
 unsigned turns_before_yield;
 unsigned messages_a_batch = 1;
@@ -23,7 +24,7 @@ unsigned messages_a_batch = 1;
 void *shared_memory(size_t bytes) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory == MAP_FAILED) {
-        fprintf(stderr, "could not reserve %zu bytes for the samples: %s\n", bytes, strerror(errno));
+        fprintf(stderr, "Cannot allocate %zu bytes of shared memory: %s\n", bytes, strerror(errno));
         exit(1);
     }
     return memory;
@@ -47,63 +48,50 @@ void pair_fail(struct pair *pair, enum side side, enum certainty certainty, cons
 
 void pair_fail_io(struct pair *pair, enum side side, enum outcome outcome, const char *doing) {
     if (outcome == ENDED)
-        pair_fail(pair, side, PEER_LEFT, "ERR_PEER_LEFT", "%s: the other process has gone", doing);
+        pair_fail(pair, side, PEER_LEFT, "ERR_PEER_LEFT", "%s: the other process has exited", doing);
     else
         pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "%s failed: %s", doing, strerror(errno));
 }
 
 /* ---- One side ---- */
 
-static bool pin_to(int core) {
-    cpu_set_t *set = CPU_ALLOC(core + 1);
-    size_t bytes = CPU_ALLOC_SIZE(core + 1);
-    CPU_ZERO_S(bytes, set);
-    CPU_SET_S(core, bytes, set);
-    bool pinned = sched_setaffinity(0, bytes, set) == 0;
-    CPU_FREE(set);
-    return pinned;
-}
-
-struct gate {
-    int ready[2]; /* each side writes a byte when it is ready */
-    int go[2];    /* the supervisor writes a byte for each side */
+/* The sides open `ready`; the supervisor opens `go` once for each side. */
+struct gates {
+    struct gate ready, go;
 };
 
-static bool prepare(struct pair *pair, enum side side, const struct gate *gate) {
+static bool prepare(struct pair *pair, enum side side, const struct gates *gates) {
     const struct plan *plan = &pair->plan;
-    if (plan->pinned && !pin_to(plan->cores[side])) {
-        pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "could not pin to core %d: %s", plan->cores[side],
-                  strerror(errno));
+    if (plan->pinned && !pin_process(0, plan->cores[side])) {
+        pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "cannot pin to core %d: %s", plan->cores[side], strerror(errno));
         return false;
     }
     if (plan->mechanism->take(side)) {
-        pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "taking up %s failed: %s", plan->mechanism->name, strerror(errno));
+        pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "cannot prepare %s: %s", plan->mechanism->name, strerror(errno));
         return false;
     }
-    char byte = 0;
-    bool started = write(gate->ready[1], &byte, 1) == 1;
-    close(gate->ready[1]);
-    started = started && read(gate->go[0], &byte, 1) == 1;
-    /* Only now, in a child that already runs on its core: a child forked by a pinned real-time parent never runs. */
+    bool started = gate_open(&gates->ready);
+    close(gates->ready.open_fd);
+    started = started && gate_wait(&gates->go);
+    /* Not before: a child that a pinned real-time parent forks never runs. */
     if (started && plan->realtime && sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 50})) {
-        pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "real-time priority was refused: %s", strerror(errno));
+        pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "cannot set real-time priority: %s", strerror(errno));
         return false;
     }
     return started;
 }
 
-static pid_t fork_side(struct pair *pair, enum side side, side_work work, const struct gate *gate,
+static pid_t fork_side(struct pair *pair, enum side side, side_work work, const struct gates *gates,
                        const sigset_t *signals) {
     pid_t supervisor = getpid();
     pid_t child = fork();
     if (child != 0)
         return child;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing of ours outlives the supervisor */
-    if (getppid() != supervisor)
+    if (!end_with_parent(supervisor))
         _exit(1);
-    signal(SIGPIPE, SIG_IGN); /* a peer that has gone is an answer (EPIPE), not a signal */
+    signal(SIGPIPE, SIG_IGN); /* writing to a peer that has exited must return EPIPE */
     sigprocmask(SIG_SETMASK, signals, NULL);
-    bool worked = prepare(pair, side, gate) && work(pair, side);
+    bool worked = prepare(pair, side, gates) && work(pair, side);
     pair->plan.mechanism->teardown(side);
     _exit(worked ? 0 : 1);
 }
@@ -156,8 +144,8 @@ static void print_progress(const char *pass, uint64_t done, uint64_t of) {
     event_end();
 }
 
-/* Wait for both sides. Returns true when nothing moved for too long. SIGCHLD is blocked, so none is missed. The
- * supervisor sleeps all the while but for one progress line a second, so it does not disturb what it watches. */
+/* Wait for both sides. True: they have stalled. SIGCHLD is blocked, so no end of a side is missed. The supervisor
+ * sleeps, except to print one line of progress per second, and so does not disturb the measurement. */
 static bool watch(struct pair *pair, const struct pass *pass, struct watched sides[2]) {
     sigset_t child_ended;
     sigemptyset(&child_ended);
@@ -203,13 +191,13 @@ static void explain(const struct pair *pair, const struct pass *pass, const stru
     failure->certainty = CERTAIN;
     snprintf(failure->code, sizeof failure->code, one_finished ? "ERR_MESSAGE_LOST" : "ERR_STALLED");
     snprintf(failure->text, sizeof failure->text,
-             one_finished ? "a message was lost: one process is done and the other has waited for %u ms"
-                          : "neither process has moved for %u ms",
+             one_finished ? "a message was lost: one process has finished, the other has waited for %u ms"
+                          : "no progress for %u ms",
              pair->plan.stall_ms);
 }
 
-/* The mechanism's setup, with SIGTERM held back: should the program be killed meanwhile, this process still comes to
- * the line that removes the name it has just made, and ends after it. */
+/* The mechanism's setup, with SIGTERM blocked: if the program is killed meanwhile, this process still removes the names
+ * that setup() has just made, and ends afterwards. */
 static int set_up(const struct plan *plan) {
     sigset_t terminate, before;
     sigemptyset(&terminate);
@@ -224,16 +212,16 @@ static int set_up(const struct plan *plan) {
 
 bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failure) {
     const struct mechanism *mechanism = pair->plan.mechanism;
-    struct gate gate;
+    struct gates gates;
     memset(failure, 0, sizeof *failure);
     memset(pair->report, 0, sizeof pair->report);
     atomic_store(&pair->receiver_ready, 0);
 
     print_progress(pass->name, 0, pass->count);
-    if (pipe(gate.ready) || pipe(gate.go) || set_up(&pair->plan)) {
+    if (!gate_create(&gates.ready) || !gate_create(&gates.go) || set_up(&pair->plan)) {
         failure->certainty = CERTAIN;
         snprintf(failure->code, sizeof failure->code, "ERR_SYSTEM");
-        snprintf(failure->text, sizeof failure->text, "could not set up %s: %s", mechanism->name, strerror(errno));
+        snprintf(failure->text, sizeof failure->text, "cannot set up %s: %s", mechanism->name, strerror(errno));
         return false;
     }
     sigset_t child_ended, signals;
@@ -243,29 +231,28 @@ bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failur
 
     struct watched sides[2];
     for (int i = 0; i < 2; i++)
-        sides[i] = (struct watched){.pid = fork_side(pair, (enum side)i, pass->work, &gate, &signals)};
+        sides[i] = (struct watched){.pid = fork_side(pair, (enum side)i, pass->work, &gates, &signals)};
     bool forked = sides[0].pid > 0 && sides[1].pid > 0;
     for (int i = 0; i < 2; i++)
         sides[i].ended = sides[i].pid < 0;
 
-    /* Let go of what the sides hold now, so that each sees the other's end. */
+    /* Close the supervisor's descriptors, so that each side sees the other's end of file. */
     mechanism->teardown(SIDE_A);
     mechanism->teardown(SIDE_B);
-    close(gate.ready[1]);
-    close(gate.go[0]);
+    close(gates.ready.open_fd);
+    close(gates.go.wait_fd);
 
-    char byte;
-    bool both_ready = forked && read(gate.ready[0], &byte, 1) == 1 && read(gate.ready[0], &byte, 1) == 1;
+    bool both_ready = forked && gate_wait(&gates.ready) && gate_wait(&gates.ready);
     bool stalled = false;
-    if (both_ready && write(gate.go[1], "go", 2) == 2)
+    if (both_ready && gate_open(&gates.go) && gate_open(&gates.go))
         stalled = watch(pair, pass, sides);
     else if (forked)
         usleep(LAST_WORDS_MS * 1000);
     while (collect(sides, WNOHANG))
         continue;
     kill_remaining(sides);
-    close(gate.ready[0]);
-    close(gate.go[1]);
+    close(gates.ready.wait_fd);
+    close(gates.go.open_fd);
     sigprocmask(SIG_SETMASK, &signals, NULL);
 
     if (went_well(&sides[0]) && went_well(&sides[1])) {

@@ -1,30 +1,24 @@
 /*
- * Two processes and the one that watches over them. pair_run() forks both sides of a mechanism, pins them, starts them
- * together, and comes back when both have ended, with the reason when they did not end well.
+ * The two processes of a measurement and their supervisor. pair_run() forks both sides, pins them, starts them
+ * together, and returns when both have ended, with the reason if one of them failed.
  */
 #ifndef CROSSINGS_PAIR_H
 #define CROSSINGS_PAIR_H
 
-#include "../mechanism.h"
-
-#include <stdatomic.h>
-#include <stdint.h>
-
-/* Two lines apart: processors fetch cache lines in pairs. */
-#define APART 128
+#include "floors.h"
 
 struct plan {
     const struct mechanism *mechanism;
     size_t size_bytes;
-    uint64_t messages;    /* of the throughput pass; 0: no such pass */
-    uint64_t round_trips; /* of the round-trip pass; 0: no such pass */
-    int cores[2];         /* where the sides run, when pinned */
+    uint64_t messages;    /* of the throughput pass; 0: skip it */
+    uint64_t round_trips; /* of the round-trip pass; 0: skip it */
+    int cores[2];         /* of sides A and B, if pinned */
     bool pinned, realtime, floors;
-    unsigned stall_ms; /* give up when nothing has moved for so long */
+    unsigned stall_ms; /* fail after this long without progress */
 };
 
-/* Why a side gave up. The certain outweighs its consequences: a side that found a message missing tells more than the
- * other, which only saw its peer leave. */
+/* How much a side knows about its failure. The larger one is reported: a side that missed a message knows more than the
+ * other side, which only saw its peer exit. */
 enum certainty { NO_FAILURE = 0, PEER_LEFT, SUSPECTED, CERTAIN };
 
 struct failure {
@@ -33,9 +27,9 @@ struct failure {
     char text[256];
 };
 
-/* What one side tells the others; only that side writes it. */
+/* The report of one side. Only that side writes it. */
 struct side_report {
-    _Alignas(APART) _Atomic uint64_t progress; /* messages or round trips done, brought up to date now and then */
+    _Alignas(APART) _Atomic uint64_t progress; /* messages or round trips done; updated from time to time */
     _Alignas(APART) uint64_t checksum;
     struct failure failure;
 };
@@ -46,36 +40,29 @@ struct pair {
     struct side_report report[2];
     _Alignas(APART) atomic_int receiver_ready;
     uint64_t started_ns, finished_ns; /* CLOCK_MONOTONIC */
-    double syscall_floor_ns;
-    double copy_floor_ns;  /* one plain memcpy of a message that the other core has just written; 0: not measured */
-    char *copied;          /* plan.size_bytes of shared memory, for that */
-    uint64_t *trip_ticks;  /* plan.round_trips of them */
-    uint64_t *floor_ticks; /* floor_count of them */
-    size_t floor_count;
-    struct {
-        _Alignas(APART) _Atomic uint64_t turn;
-    } floor_line[2]; /* the bare cache lines of the floor; floor_line[side] is written by that side */
+    uint64_t *trip_ticks;             /* plan.round_trips of them */
+    struct floors floors;
 };
 
-/* Work of one side, in its own process. False: it failed, and said so with pair_fail(). */
+/* The work of one side, in its own process. False: it failed and has called pair_fail(). */
 typedef bool (*side_work)(struct pair *pair, enum side side);
 
 struct pass {
     const char *name;     /* "throughput" */
-    const char *roles[2]; /* what the sides do, for sentences: "sending", "receiving" */
-    uint64_t count;       /* how many messages or round trips each side's progress runs to */
+    const char *roles[2]; /* of sides A and B, for error messages: "sending", "receiving" */
+    uint64_t count;       /* messages or round trips of each side */
     side_work work;
 };
 
-/* Memory that later forks share, each page already there. Ends the program with a sentence where there is none. */
+/* Memory that forked processes share, every page already present. Exits with an error if there is not enough. */
 void *shared_memory(size_t bytes);
 struct pair *pair_new(const struct plan *plan);
-/* True when both sides did their work. Otherwise `failure` says why. Prints the pass's progress. */
+/* Run a pass and print its progress. False: it failed, and `failure` says why. */
 bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failure);
 
 void pair_fail(struct pair *pair, enum side side, enum certainty certainty, const char *code, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* The failure behind an outcome other than OK, with errno's text where there is one. */
+/* Report a failed send() or receive(), with errno's text for FAILED. */
 void pair_fail_io(struct pair *pair, enum side side, enum outcome outcome, const char *doing);
 
 #endif

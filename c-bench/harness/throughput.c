@@ -1,16 +1,17 @@
 /*
- * The throughput pass: side A sends plan.messages messages as fast as it can, side B receives and checks each.
- * The clock runs from just before the first send, with B already waiting, until B holds the last message.
+ * The throughput pass: side A sends plan.messages messages as fast as it can; side B receives and checks each.
+ * The time is from just before the first send, with B already waiting, until B has the last message.
  */
 #include "measure.h"
 
-#include "clock.h"
+#include "../common/clock.h"
 #include "message.h"
 #include "pair.h"
 
 #include <stdlib.h>
 
-#define PROGRESS_EVERY 1024 /* messages, a power of two; large ones are noted one by one, which costs them nothing */
+#define PROGRESS_EVERY                                                                                                 \
+    1024 /* messages; a power of two. Large messages are counted one by one: the cost is negligible */
 #define LARGE_BYTES 4096
 
 void *message_buffer(size_t size_bytes) {
@@ -18,7 +19,7 @@ void *message_buffer(size_t size_bytes) {
     void *buffer = aligned_alloc(64, bytes);
     if (!buffer)
         abort();
-    message_prepare(buffer, bytes); /* touches every page, too */
+    message_prepare(buffer, bytes); /* this also touches every page */
     return buffer;
 }
 
@@ -53,7 +54,8 @@ static bool send_all(struct pair *pair) {
     return true;
 }
 
-/* Message `expected` was due and another came. Which fault is it? Lost and reordered look alike until the next one. */
+/* Report why another message arrived instead of message `expected`. A lost message and a reordered one look the same
+ * until the next message arrives. */
 static void diagnose(struct pair *pair, char *message, uint64_t expected) {
     const struct plan *plan = &pair->plan;
     uint64_t got = message_number(message);
@@ -61,11 +63,11 @@ static void diagnose(struct pair *pair, char *message, uint64_t expected) {
     if (!message_is(message, plan->size_bytes, got) || got >= plan->messages) {
         pair_fail(pair, SIDE_B, CERTAIN, "ERR_MESSAGE_ALTERED", "message %llu arrived altered", due);
     } else if (got < expected) {
-        pair_fail(pair, SIDE_B, CERTAIN, "ERR_MESSAGE_DOUBLED", "message %llu arrived again where %llu was due", came,
-                  due);
+        pair_fail(pair, SIDE_B, CERTAIN, "ERR_MESSAGE_DOUBLED", "message %llu arrived again instead of message %llu",
+                  came, due);
     } else {
-        pair_fail(pair, SIDE_B, SUSPECTED, "ERR_MESSAGE_LOST", "message %llu was lost: %llu came in its place", due,
-                  came);
+        pair_fail(pair, SIDE_B, SUSPECTED, "ERR_MESSAGE_LOST", "message %llu was lost; message %llu arrived instead",
+                  due, came);
         if (plan->mechanism->receive(SIDE_B, message, plan->size_bytes) == OK && message_number(message) == expected)
             pair_fail(pair, SIDE_B, CERTAIN, "ERR_MESSAGE_REORDERED", "message %llu arrived before message %llu", came,
                       due);
@@ -82,7 +84,7 @@ static bool receive_all(struct pair *pair) {
     for (uint64_t number = 0; number < plan->messages; number++) {
         enum outcome outcome = mechanism->receive(SIDE_B, message, plan->size_bytes);
         if (outcome == ENDED)
-            pair_fail(pair, SIDE_B, SUSPECTED, "ERR_MESSAGE_LOST", "the stream ended where message %llu was due",
+            pair_fail(pair, SIDE_B, SUSPECTED, "ERR_MESSAGE_LOST", "the stream ended before message %llu",
                       (unsigned long long)number);
         else if (outcome == FAILED)
             pair_fail_io(pair, SIDE_B, outcome, "receiving");
@@ -110,7 +112,7 @@ bool measure_throughput(struct pair *pair, struct failure *failure) {
     if (pair->report[SIDE_A].checksum == pair->report[SIDE_B].checksum)
         return true;
     pair_fail(pair, SIDE_B, CERTAIN, "ERR_MESSAGE_ALTERED",
-              "a message was altered: the checksum over all of them is %016llx where %016llx was sent",
+              "a message was altered: the checksum of all messages is %016llx; sent was %016llx",
               (unsigned long long)pair->report[SIDE_B].checksum, (unsigned long long)pair->report[SIDE_A].checksum);
     *failure = pair->report[SIDE_B].failure;
     return false;

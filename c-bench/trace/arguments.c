@@ -1,10 +1,10 @@
 /*
- * What the arguments of system calls point to, as raw bytes in hexadecimal, by one small table. Nothing is interpreted
- * here: lib/trace/decode.js turns it into words.
+ * Prints what the arguments of system calls point to, as raw bytes in hexadecimal, directed by one table.
+ * lib/trace/decode.js interprets the bytes.
  */
 #include "trace.h"
 
-#include "../harness/ndjson.h"
+#include "../common/ndjson.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -12,18 +12,18 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#define MOST_BYTES 256 /* captured of one argument */
+#define MAX_BYTES 256 /* captured per argument */
 
 enum when { ENTRY = 1, EXIT = 2 };
 enum what {
-    TEXT = 1,     /* up to its 0 */
-    SIZED,        /* as long as argument `length` says */
-    RESULT_SIZED, /* as long as the result says */
-    POINTED_SIZE, /* as long as the int behind argument `length` says */
+    TEXT = 1,     /* a string */
+    SIZED,        /* argument `length` is its size */
+    RESULT_SIZED, /* the result is its size */
+    POINTED_SIZE, /* argument `length` points to its size, an int */
     FIXED,        /* `length` bytes */
-    POLL_LIST,    /* argument `length` of struct pollfd */
+    POLL_LIST,    /* argument `length` is its number of struct pollfd */
     MESSAGE,      /* struct msghdr */
-    STAT,         /* struct stat: mode and size of it */
+    STAT,         /* struct stat, of which mode and size are printed */
 };
 
 struct pointer {
@@ -73,7 +73,7 @@ static const struct pointer pointers[] = {
     {"getrandom", 0, EXIT, RESULT_SIZED, 0},
 };
 
-/* Which argument of a call is a descriptor. */
+/* The arguments that are descriptors. */
 static const struct {
     const char *call;
     int argument;
@@ -88,7 +88,7 @@ static const struct {
 static const char *const makers[] = {"openat", "open", "socket", "accept", "accept4", "memfd_create", NULL};
 
 static void print_hex(const char *key, const unsigned char *bytes, size_t count) {
-    char text[2 * MOST_BYTES + 1];
+    char text[2 * MAX_BYTES + 1];
     for (size_t i = 0; i < count; i++)
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
     text[2 * count] = '\0';
@@ -96,19 +96,19 @@ static void print_hex(const char *key, const unsigned char *bytes, size_t count)
 }
 
 static void print_bytes(const struct tracee *tracee, const char *key, uint64_t address, uint64_t length) {
-    unsigned char bytes[MOST_BYTES];
+    unsigned char bytes[MAX_BYTES];
     if (address)
         print_hex(key, bytes, tracee_read(tracee, address, bytes, length < sizeof bytes ? length : sizeof bytes));
 }
 
 static void print_text(const struct tracee *tracee, const char *key, uint64_t address) {
-    char bytes[MOST_BYTES + 1];
-    bytes[tracee_read(tracee, address, bytes, MOST_BYTES)] = '\0';
+    char bytes[MAX_BYTES + 1];
+    bytes[tracee_read(tracee, address, bytes, MAX_BYTES)] = '\0';
     event_string(key, bytes);
 }
 
 static void print_stat(const struct tracee *tracee, const char *key, uint64_t address) {
-    struct stat status; /* the kernel's, which on 64-bit systems is libc's */
+    struct stat status; /* on 64-bit systems, libc's layout is the kernel's */
     if (tracee_read(tracee, address, &status, sizeof status) != sizeof status)
         return;
     event_open(key);
@@ -117,13 +117,13 @@ static void print_stat(const struct tracee *tracee, const char *key, uint64_t ad
     event_close();
 }
 
-/* The first piece of data and all control data of a message, and the descriptors that these carry. */
+/* Print the first piece of data of a message, and the descriptors in its control data. */
 static void print_message(const struct tracee *tracee, const char *key, uint64_t address) {
     struct msghdr message;
     struct iovec piece = {0};
     union {
-        struct cmsghdr header; /* for its alignment */
-        unsigned char bytes[MOST_BYTES];
+        struct cmsghdr header; /* only for its alignment */
+        unsigned char bytes[MAX_BYTES];
     } control;
     if (tracee_read(tracee, address, &message, sizeof message) != sizeof message)
         return;
@@ -136,7 +136,7 @@ static void print_message(const struct tracee *tracee, const char *key, uint64_t
     event_integer("pieces", message.msg_iovlen);
     event_integer("controlBytes", message.msg_controllen);
     event_integer("flags", (uint64_t)(uint32_t)message.msg_flags);
-    message.msg_control = &control; /* read it where it is now */
+    message.msg_control = &control; /* the copy in this process */
     message.msg_controllen = control_bytes;
     event_array("rights");
     for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {

@@ -1,25 +1,12 @@
-/* The lines of JSON that tell of a recording: "enter" and "leave" of a call, "step", "gone", "error". */
+/* Prints the events of a trace as lines of JSON: "enter" and "leave" for a call, "step", "gone" and "error". */
 #include "trace.h"
 
-#include "../harness/ndjson.h"
+#include "../common/ndjson.h"
+#include "../common/syscalls.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#define MAX_SYSCALLS 1024
-
-static const char *const syscall_names[MAX_SYSCALLS] = {
-#include "syscall-names.inc"
-};
-
-static const char *syscall_name(uint64_t number) {
-    static char unnamed[32];
-    if (number < MAX_SYSCALLS && syscall_names[number])
-        return syscall_names[number];
-    snprintf(unnamed, sizeof unnamed, "syscall_%llu", (unsigned long long)number);
-    return unnamed;
-}
 
 static void print_place(const struct demo_state *state) {
     static const char *const phases[] = {NULL, "setup", "message", "teardown"};
@@ -31,7 +18,7 @@ static void print_place(const struct demo_state *state) {
 }
 
 void print_enter(const struct tracee *tracee) {
-    const struct call_site *site = tracee->state.site; /* a constant of this program: the same here as there */
+    const struct call_site *site = tracee->state.site; /* a constant, so it has the same address here */
     event_begin("enter");
     event_integer("pid", (uint64_t)tracee->pid);
     event_string("name", syscall_name(tracee->number));

@@ -1,7 +1,7 @@
-/* Reading a stopped process: its memory, what the demo says of itself there, its descriptors, its switches. */
+/* Reads a stopped process: its memory, the state that the demo reports there, its descriptors and context switches. */
 #include "trace.h"
 
-#include "../harness/ndjson.h"
+#include "../common/ndjson.h"
 
 #include <fcntl.h>
 #include <semaphore.h>
@@ -42,7 +42,7 @@ void tracee_read_state(struct tracee *tracee) {
         tracee->role = state.role;
 }
 
-/* The text behind a key in its status file, in static storage; "" where there is none. */
+/* The text behind a key in its status file, in static storage; "" if there is no such key. */
 static const char *status_of(const struct tracee *tracee, const char *key) {
     static char text[4096];
     ssize_t got = pread(tracee->status_fd, text, sizeof text - 1, 0);
@@ -61,14 +61,14 @@ bool tracee_sleeps(const struct tracee *tracee) {
 
 void print_words(const struct tracee *tracee) {
     event_array("words");
-    for (int i = 0; i < tracee->state.word_count && i < MOST_WORDS; i++) {
+    for (int i = 0; i < tracee->state.word_count && i < MAX_WORDS; i++) {
         const struct word *word = &tracee->state.words[i];
-        sem_t semaphore; /* a copy, whose value libc knows how to read */
+        sem_t semaphore; /* a copy of it, whose value sem_getvalue() can read */
         int value;
         void *target = word->type == WORD_SEMAPHORE ? (void *)&semaphore : (void *)&value;
         size_t bytes = word->type == WORD_SEMAPHORE ? sizeof semaphore : sizeof value;
         if (tracee_read(tracee, (uint64_t)(uintptr_t)word->address, target, bytes) != bytes)
-            continue; /* it is mapped no more */
+            continue; /* it is no longer mapped */
         if (word->type == WORD_SEMAPHORE && sem_getvalue(&semaphore, &value))
             continue;
         event_open(NULL);

@@ -1,6 +1,6 @@
 /*
- * Steps in user space, seen by breakpoints that lie on their nops. x86-64: int3 is as long as the nop, and the process
- * stops behind it. arm64: brk is as long as the nop, and the process stops on it.
+ * Breakpoints replace the nops of steps in user space. x86-64: int3 is as long as the nop, and the process stops behind
+ * it. arm64: brk is as long as the nop, and the process stops on it.
  */
 #include "trace.h"
 
@@ -9,7 +9,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
-/* Made by the linker: the section's ends. */
+/* The ends of the section, defined by the linker. */
 extern const struct step_mark __start_crossings_steps[], __stop_crossings_steps[];
 
 #if defined(__x86_64__)
@@ -20,7 +20,7 @@ static const unsigned char breakpoint[] = {0x00, 0x00, 0x20, 0xd4}; /* brk #0 */
 #define STOPS_BEHIND 0
 #include <asm/ptrace.h>
 #else
-#error "The tracer knows the breakpoints of x86-64 and arm64."
+#error "The tracer supports only x86-64 and arm64."
 #endif
 
 bool plant_breakpoints(pid_t pid) {

@@ -1,5 +1,5 @@
 /*
- * A consumer in C: listens, prints every message of one client on a line, and ends with it.
+ * A consumer in C. It listens, prints each message of one client on a line, and exits when the client closes.
  *
  *     crossings-consumer /tmp/feed.sock
  */
@@ -10,7 +10,7 @@
 
 int main(int count, char **arguments) {
     if (count != 2) {
-        fputs("crossings-consumer takes the path of a socket.\n", stderr);
+        fputs("usage: crossings-consumer SOCKET\n", stderr);
         return 2;
     }
     crossings_server *server = NULL;

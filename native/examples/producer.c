@@ -1,9 +1,9 @@
 /*
  * A producer in C that feeds a Node consumer:
  *
- *     crossings-producer /tmp/feed.sock 1000      sends a thousand messages: "message 0", "message 1", ...
+ *     crossings-producer /tmp/feed.sock 1000      sends 1000 messages: "message 0", "message 1", ...
  *
- * and on the other side, in either start order:
+ * The consumer, which may start first or last:
  *
  *     const server = await listen('/tmp/feed.sock');
  *     for await (const message of await server.accept()) use(message);
@@ -15,7 +15,7 @@
 
 int main(int count, char **arguments) {
     if (count != 3) {
-        fputs("crossings-producer takes the path of a socket and a number of messages.\n", stderr);
+        fputs("usage: crossings-producer SOCKET MESSAGES\n", stderr);
         return 2;
     }
     crossings_channel *channel;

@@ -1,4 +1,4 @@
-// How numbers are shown, the same on both pages and in the terminal (lib/bench/numbers.js): three significant digits,
+// How numbers are shown, the same on both pages and in the terminal (lib/terminal/numbers.js): three significant digits,
 // thousands separators, no exponent.
 
 /**

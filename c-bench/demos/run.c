@@ -1,0 +1,59 @@
+/* Starts demos, and cleans up after them. */
+#include "run.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+
+/* Fork the cleaner, which removes the demo's names when the demo's first process has ended, however it ended. It has
+ * its own session, so that no signal to the process group ends it. The cleaner itself opens the gate, so it exists
+ * before any name does. */
+static void start_cleaner(const struct demo_entry *entry, pid_t owner, const struct gate *gate) {
+    if (fork() != 0)
+        return;
+    setsid();
+    int demo_ended = (int)syscall(SYS_pidfd_open, owner, 0);
+    if (demo_ended < 0 || !gate_open(gate))
+        _exit(1);
+    close(gate->open_fd);
+    while (poll(&(struct pollfd){.fd = demo_ended, .events = POLLIN}, 1, -1) < 0)
+        continue;
+    for (int i = 0; i < MAX_NAMES && entry->names[i]; i++) {
+        char name[64];
+        snprintf(name, sizeof name, entry->names[i], (int)owner);
+        unlink(name);
+    }
+    _exit(0);
+}
+
+pid_t prepare_demo(const struct demo_entry *entry, int count, struct gate *gate) {
+    fflush(stdout); /* or the child would print it again */
+    pid_t pid = fork_held(gate);
+    if (pid != 0)
+        return pid;
+    first_process = getpid();
+    entry->run(count);
+    _exit(1); /* not reached: a demo never returns */
+}
+
+void begin_demo(const struct demo_entry *entry, pid_t pid, struct gate *gate) {
+    if (entry->names[0])
+        start_cleaner(entry, pid, gate);
+    else if (!gate_open(gate))
+        perror("Cannot begin the demo");
+    close(gate->open_fd);
+}
+
+bool run_demo(const struct demo_entry *entry, int count) {
+    struct gate gate;
+    int status;
+    pid_t pid = prepare_demo(entry, count, &gate);
+    if (pid < 0) {
+        perror("Cannot start the demo");
+        return false;
+    }
+    begin_demo(entry, pid, &gate);
+    bool succeeded = waitpid(pid, &status, 0) == pid && status == 0;
+    while (waitpid(-1, NULL, 0) > 0) /* the cleaner */
+        continue;
+    return succeeded;
+}

@@ -1,0 +1,61 @@
+/* Measures the cache-line floor and the copy floor. */
+#include "floors.h"
+
+#include "../common/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COPIES 200
+
+static void wait_for_turn(struct floors *floors, enum side side, uint64_t turn) {
+    /* Pairs with the release in take_turn. */
+    while (atomic_load_explicit(&floors->line[side].turn, memory_order_acquire) != turn)
+        spin_turn();
+}
+
+static void take_turn(struct floors *floors, enum side side, uint64_t turn) {
+    atomic_store_explicit(&floors->line[side].turn, turn, memory_order_release); /* pairs with wait_for_turn */
+}
+
+void measure_cache_line(struct floors *floors, enum side side, uint64_t *turn, size_t trips, uint64_t *ticks) {
+    for (size_t i = 0; i < trips; i++) {
+        ++*turn;
+        if (side == SIDE_B) {
+            wait_for_turn(floors, SIDE_A, *turn);
+            take_turn(floors, SIDE_B, *turn);
+            continue;
+        }
+        uint64_t start = clock_ticks();
+        take_turn(floors, SIDE_A, *turn);
+        wait_for_turn(floors, SIDE_B, *turn);
+        uint64_t end = clock_ticks();
+        if (ticks)
+            ticks[i] = end - start;
+    }
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void measure_copy(struct floors *floors, enum side side, uint64_t *turn, char *message, size_t size) {
+    double copy_ns[COPIES];
+    for (int i = 0; i < COPIES; i++) {
+        if (side == SIDE_A) {
+            memcpy(floors->copied, message, size);
+            measure_cache_line(floors, SIDE_A, turn, 1, NULL);
+            continue;
+        }
+        wait_for_turn(floors, SIDE_A, ++*turn);
+        uint64_t start = clock_ticks();
+        memcpy(message, floors->copied, size);
+        copy_ns[i] = (double)(clock_ticks() - start) * clock_facts.ns_per_tick;
+        take_turn(floors, SIDE_B, *turn);
+    }
+    if (side == SIDE_A)
+        return;
+    qsort(copy_ns, COPIES, sizeof *copy_ns, compare_doubles);
+    floors->copy_ns = copy_ns[COPIES / 2];
+}
