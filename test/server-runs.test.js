@@ -24,7 +24,7 @@ let lab;
 beforeAll(async () => {
   lab = await startLabHere({ dataFolder: folder });
 });
-afterAll(() => lab.close());
+afterAll(() => lab?.close());
 
 /** @param {object} body */
 const post = (body) => lab.ask('/api/runs', { method: 'POST', body });
