@@ -47,8 +47,11 @@ class RunStore {
     let names;
     try {
       names = readdirSync(this.#folder);
-    } catch {
-      return []; // the folder is made when the first run is saved
+    } catch (error) {
+      const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+      // The folder is made when the first run is saved.
+      if (code !== 'ENOENT') this.#log.warn({ folder: this.#folder }, `could not list the runs: ${message}`);
+      return [];
     }
     for (const id of this.#cache.keys()) if (!names.includes(`${id}.json`)) this.#cache.delete(id);
     return names.flatMap((name) => {

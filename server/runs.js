@@ -83,7 +83,7 @@ class Runs {
     }
   }
 
-  /** Start a run and give back its id. @param {import('../lib/bench/runner.js').BenchOptions} options */
+  /** Start a run and return its id. @param {import('../lib/bench/runner.js').BenchOptions} options */
   start(options) {
     const session = new Session(randomUUID(), options);
     this.#begin(session.id, 'A run');

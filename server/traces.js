@@ -80,7 +80,7 @@ class Traces {
   /** Cancel the recording in progress and wait until its processes have ended. */
   async close() {
     this.#closing.abort();
-    await this.#recording?.catch(() => {});
+    await this.#recording?.catch(() => {}); // record() has thrown this error to its caller
   }
 }
 

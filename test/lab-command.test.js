@@ -13,9 +13,16 @@ const LONG = { effort: 'thorough', mechanisms: ['shm-sem', 'pipe'], messages: 1_
 const folder = mkdtempSync(join(tmpdir(), 'lab-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** What a failed test would leave open, so that Jest would never end. @type {(() => unknown)[]} */
+const leftOpen = [];
+afterEach(async () => {
+  for (const close of leftOpen.splice(0)) await close();
+});
+
 /** Start it and wait for its address. @param {string[]} args */
 async function startLab(...args) {
   const child = start(process.execPath, [join(root, 'server', 'cli.js'), 'lab', '--data', folder, ...args]);
+  leftOpen.push(() => child.kill('SIGKILL'));
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => {
     output.stdout += text;
@@ -38,7 +45,9 @@ async function occupy(requested = 0) {
     server.once('error', reject).listen(requested, '127.0.0.1', () => resolve(null)),
   );
   const { port } = /** @type {net.AddressInfo} */ (server.address());
-  return { port, free: () => new Promise((resolve) => server.close(resolve)) };
+  const free = () => new Promise((resolve) => server.close(resolve));
+  leftOpen.push(free);
+  return { port, free };
 }
 
 test('it prints its address with the token on standard output, and nothing else', async () => {

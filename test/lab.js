@@ -71,6 +71,10 @@ function clientOf({ port, token }) {
   };
 }
 
+/** The servers that a failed test would leave open, so that Jest would never end. @type {Set<{close(): Promise<void>}>} */
+const leftOpen = new Set();
+afterAll(() => Promise.all([...leftOpen].map((lab) => lab.close())));
+
 /**
  * A server in this process. `logged` collects its log lines.
  * @param {{dataFolder?: string, limitsMs?: Record<string, number>}} [options]
@@ -81,16 +85,19 @@ async function startLabHere({ dataFolder, limitsMs } = {}) {
   const logged = [];
   const log = pino({ base: null }, { write: (line) => logged.push(line) });
   const server = await startServer({ port: 0, dataFolder: folder, log, limitsMs });
-  return {
+  const lab = {
     ...server,
     ...clientOf(server),
     folder,
     logged,
     async close() {
+      if (!leftOpen.delete(lab)) return; // it is closed already
       await server.close();
       if (dataFolder === undefined) rmSync(folder, { recursive: true });
     },
   };
+  leftOpen.add(lab);
+  return lab;
 }
 
 /** Every process that descends from one. @param {number} pid @returns {number[]} */

@@ -24,7 +24,7 @@ let lab;
 beforeAll(async () => {
   lab = await startLabHere({ dataFolder: folder });
 });
-afterAll(() => lab.close());
+afterAll(() => lab?.close());
 
 /** @param {object} body */
 const post = (body) => lab.ask('/api/runs', { method: 'POST', body });
@@ -40,6 +40,17 @@ async function startLong() {
   return { id, processes: descendantsOf(process.pid) };
 }
 
+/** A run whose file cannot be written, to its end. @param {string} dataFolder */
+async function runUnsaved(dataFolder) {
+  const other = await startLabHere({ dataFolder });
+  const { id } = (await other.ask('/api/runs', { method: 'POST', body: { ...SHORT, mechanisms: ['pipe'] } })).body;
+  const [last] = (await other.events(id)).slice(-1);
+  const { body: shown } = await other.ask(`/api/runs/${id}`);
+  const { runs } = (await other.ask('/api/runs')).body;
+  await other.close();
+  return { id, last, shown, runs };
+}
+
 describe('a run from its start to its end', () => {
   /** @type {string} */
   let id;
@@ -47,11 +58,21 @@ describe('a run from its start to its end', () => {
   let events;
   /** @type {any} */
   let finished;
+  /** @type {Awaited<ReturnType<typeof runUnsaved>>[]} */
+  let unsaved;
   beforeAll(async () => {
+    const file = join(folder, 'not-a-folder');
+    writeFileSync(file, '');
     const answer = await post(SHORT);
     expect(answer.status).toBe(202);
     ({ id } = answer.body);
-    events = await lab.events(id);
+    // Three labs at once, to save time: no test here depends on what they measure. In /proc, mkdir -p never returns.
+    [events, ...unsaved] = await Promise.all([
+      lab.events(id),
+      runUnsaved(join(file, 'runs')),
+      runUnsaved('/proc/nope/runs'),
+    ]);
+    rmSync(file);
     finished = await get(id);
   });
   const named = (/** @type {string} */ name) => events.filter(({ event }) => event === name).map(({ data }) => data);
@@ -101,6 +122,14 @@ describe('a run from its start to its end', () => {
     expect(runs).toEqual([
       expect.objectContaining({ id, state: 'done', mechanisms: ['pipe', 'uds'], startedAt: finished.run.startedAt }),
     ]);
+  });
+
+  test('that cannot be saved is still listed and shown', () => {
+    for (const { id: other, last, shown, runs } of unsaved) {
+      expect(last).toEqual({ event: 'done', data: { id: other } });
+      expect(shown).toMatchObject({ state: 'done', run: { id: other } });
+      expect(runs).toHaveLength(1);
+    }
   });
 
   test('a client that connects after the end gets the whole run and the final event', async () => {
@@ -304,22 +333,4 @@ test('an invalid run file is skipped with a warning', async () => {
   expect(warnings.map(({ file }) => file).sort()).toEqual(ids.slice(0, 3).map((id) => join(broken, `${id}.json`)));
   await other.close();
   rmSync(broken, { recursive: true });
-});
-
-test('a finished run that cannot be saved is still listed and shown', async () => {
-  const file = join(folder, 'not-a-folder');
-  writeFileSync(file, '');
-  // In /proc, mkdir -p never returns. Both labs at once, to save time: nothing here depends on what they measure.
-  const folders = [join(file, 'runs'), '/proc/nope/runs'];
-  await Promise.all(
-    folders.map(async (dataFolder) => {
-      const other = await startLabHere({ dataFolder });
-      const { id } = (await other.ask('/api/runs', { method: 'POST', body: { ...SHORT, mechanisms: ['pipe'] } })).body;
-      expect((await other.events(id)).at(-1)).toEqual({ event: 'done', data: { id } });
-      expect((await other.ask(`/api/runs/${id}`)).body).toMatchObject({ state: 'done', run: { id } });
-      expect((await other.ask('/api/runs')).body.runs).toHaveLength(1);
-      await other.close();
-    }),
-  );
-  rmSync(file);
 });

@@ -8,7 +8,7 @@ let lab;
 beforeAll(async () => {
   lab = await startLabHere();
 });
-afterAll(() => lab.close());
+afterAll(() => lab?.close());
 
 const RUN = { effort: 'quick', mechanisms: ['pipe'], messages: 100 };
 

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   jest.restoreAllMocks();
-  await lab.close();
+  await lab?.close();
 });
 
 /** @param {object} body */

@@ -49,14 +49,14 @@ defineChart('crossings-chart', {
       y.getPixelForValue(tripNs(result)),
     ];
     const below = y.getPixelForValue(x.max * syscallNs) + 34;
-    write(ctx, `calls alone, ${duration(syscallNs)} each`, right - 2, below, { align: 'right', tone: 'soft' });
+    write(ctx, `calls × ${duration(syscallNs)}`, right - 2, below, { align: 'right', tone: 'soft' });
     if (crossing[0]) {
       // From the curve up to the fastest mechanism that makes calls: the time that the calls alone do not explain.
       const [at, up] = place(crossing[0]);
       const bill = Number(billNs(figures, crossing[0]));
       const low = y.getPixelForValue(bill);
       stroke(ctx, 'soft', 1, [at, up + 8, at, low], [at - 4, low, at + 4, low]);
-      const rest = `everything else: ${significant(100 - (100 * bill) / tripNs(crossing[0]))} %`;
+      const rest = `the rest: ${significant(100 - (100 * bill) / tripNs(crossing[0]))} %`;
       write(ctx, rest, at - 8, (up + low) / 2, { align: 'right', tone: 'soft' });
     }
     const labels = results.map((result) => {

@@ -243,8 +243,8 @@ function sharing({ processes }) {
   const common = first.filter((object) => second.includes(object)).length;
   const all = new Set([...first, ...second]).size;
   if (all === 0) return 'not mapped';
-  if (common === 0) return 'not mapped by both processes yet';
-  return common === all ? 'the same memory in both processes' : 'in part the same memory in both processes';
+  if (common === 0) return 'not mapped by both processes';
+  return common === all ? 'mapped by both processes' : 'in part mapped by both processes';
 }
 
 customElements.define('trace-stage', TraceStage);

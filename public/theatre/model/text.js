@@ -11,7 +11,7 @@ import { counted } from '../../shared/format.js';
 export const roleOf = (trace, pid) => trace.processes.find((process) => process.pid === pid)?.role ?? `process ${pid}`;
 
 /** @param {Trace} trace @param {string} [id] */
-const nameOf = (trace, id) => trace.objects.find((object) => object.id === id)?.name ?? id ?? 'an unknown object';
+const nameOf = (trace, id) => `the ${trace.objects.find((object) => object.id === id)?.name ?? `object ${id}`}`;
 
 /** The arguments at the start of the call, before the kernel filled any in. @param {TraceEvent} event */
 export function argumentsBefore({ args, before = [] }) {
@@ -67,7 +67,7 @@ function effectText(trace, { do: kind, fd, object, as, pid, from, to, bytes = 0 
     case 'publish':
       return `the other process can now read what was stored in ${nameOf(trace, object)}`;
     case 'pass':
-      return `file descriptor ${fd} passed to the other process: ${nameOf(trace, object)}`;
+      return `file descriptor ${fd}, ${nameOf(trace, object)}, is passed to the other process`;
   }
 }
 
