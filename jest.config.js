@@ -25,6 +25,9 @@ const shared = {
 /** @type {import('jest').Config} */
 module.exports = {
   maxWorkers: 2,
+  // A failed test may leave a server or a process open. Jest ends a worker that has such handles; in Jest's own process it
+  // would wait for them forever. With a memory limit Jest always uses workers.
+  workerIdleMemoryLimit: '1GB',
   projects: [
     {
       ...shared,

@@ -156,9 +156,12 @@ class Pump {
     return connection.announceSleep(wanted);
   }
 
-  /** Is there anything to do in the next turn? Of a peer that has gone, only what it left. @param {number} wanted */
+  /**
+   * Is there anything to do in the next turn? If the peer has gone: read what it left, then end the receives.
+   * @param {number} wanted
+   */
   #hasMore(wanted) {
-    if (this.#arrivals.hasNumbered) return true;
+    if (this.#arrivals.hasNumbered || this.receivers.size > 0) return true;
     return wanted !== 0 && (this.#connection.isOpen || this.#connection.reader.isReady());
   }
 

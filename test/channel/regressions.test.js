@@ -135,3 +135,17 @@ test('a hundred silent clients do not keep the event loop busy', async () => {
   closing(await connect(server.path));
   closing(await server.accept());
 });
+
+// The receive was put off to the next turn of the event loop, which nothing had asked for: it waited forever.
+test('receives after the peer has gone all end, however many there are in one turn of the event loop', async () => {
+  const [a, b] = await pair();
+  await a.close();
+  expect(await b.receive()).toBeNull();
+  const received = [];
+  // The first receives start the clock of this turn, the time passes, and the others find the turn's budget spent.
+  for (let i = 0; i < 200; i++) received.push(b.receive());
+  const until = performance.now() + 20;
+  while (performance.now() < until);
+  for (let i = 0; i < 200; i++) received.push(b.receive());
+  expect(await Promise.all(received)).toEqual(Array(400).fill(null));
+});
