@@ -1,91 +1,99 @@
 #!/usr/bin/env node
 'use strict';
-// The command line: reads arguments, calls what does the work, prints what came of it. Exit status 0: done; 1: failed
-// while running; 2: unusable arguments; 128 + n: ended by signal n.
+// The command line: builds the commands, runs one, and reports its errors. Exit status 0: done; 1: failed while
+// running; 2: invalid arguments; 128 + n: ended by signal n.
 const { Command, CommanderError } = require('commander');
 const { version } = require('../package.json');
 const { benchCommand } = require('./bench/command.js');
-const { doctorCommand } = require('./doctor.js');
+const { nodeCommand } = require('./bench/node/command.js');
 const { CrossingsError } = require('./channel/errors.js');
+const { doctorCommand } = require('./doctor.js');
 const { traceCommand } = require('./trace/command.js');
-const { labCommand } = require('./lab.js');
 
 const SIGNALS = /** @type {const} */ ({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 });
 
-/** Aborted by the first signal that asks us to end; the reason is that signal's name. */
+/** Aborted by the first termination signal; the reason is the signal's name. */
 function abortOnSignal() {
   const controller = new AbortController();
   for (const name of Object.keys(SIGNALS)) process.once(name, () => controller.abort(name));
   return controller.signal;
 }
 
-/** Errors of a command and of its commands are told in the same way. @param {Command} command @param {Command} parent */
+/** Gives a command and its subcommands the settings of their parent. @param {Command} command @param {Command} parent */
 function inheriting(command, parent) {
   command.copyInheritedSettings(parent);
   for (const inner of command.commands) inheriting(inner, command);
   return command;
 }
 
-/** @param {AbortSignal} signal */
-function buildProgram(signal) {
+/** @typedef {(signal: AbortSignal) => Command} CommandMaker */
+
+/** @type {CommandMaker[]} */
+const COMMANDS = [(signal) => benchCommand(signal).addCommand(nodeCommand(signal)), traceCommand, doctorCommand];
+
+/** @param {CommandMaker[]} commands @param {AbortSignal} signal */
+function buildProgram(commands, signal) {
   const program = new Command('crossings')
-    .description('Inter-process communication, measured and taught by counting what each message crosses.')
+    .description('Measure, use and understand inter-process communication on Linux.')
     .version(version)
     .exitOverride()
-    .configureOutput({ writeErr: () => {} }) // the one sentence is written below
+    .configureOutput({ writeErr: () => {} }) // reportError() writes the one sentence
     .showSuggestionAfterError(true);
   program.enablePositionalOptions();
-  program.addCommand(inheriting(benchCommand(signal), program));
-  program.addCommand(inheriting(traceCommand(signal), program));
-  program.addCommand(inheriting(doctorCommand(signal), program));
-  program.addCommand(inheriting(labCommand(signal), program));
+  for (const make of commands) program.addCommand(inheriting(make(signal), program));
   return program;
 }
 
 /** @param {string} sentence */
-const complain = (sentence) => process.stderr.write(`${sentence}\n`);
+const report = (sentence) => process.stderr.write(`${sentence}\n`);
 
 /** Commander's "error: unknown command 'bunch'\n(Did you mean bench?)" as a sentence. @param {string} message */
 function sentenceOf(message) {
   const [what, hint = ''] = message.replace(/^error: /, '').split('\n');
   const ask = hint.replace(/^\((.*)\?\)$/, ' ($1?)');
-  return `${what[0].toUpperCase()}${what.slice(1).replace(/\.$/, '')}${ask}; \`crossings --help\` tells what there is.`;
+  return `${what[0].toUpperCase()}${what.slice(1).replace(/\.$/, '')}${ask}; see \`crossings --help\`.`;
 }
 
 /**
- * What to say and the exit status, for whatever ended the program.
+ * Reports the error that ended the program, and returns the exit status.
  * @param {unknown} error
  * @param {AbortSignal} signal
  */
-function statusOf(error, signal) {
+function reportError(error, signal) {
   if (signal.aborted) return 128 + SIGNALS[/** @type {keyof typeof SIGNALS} */ (signal.reason)];
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
-    if (error.code === 'commander.help') complain('Which command? `crossings --help` lists them.');
-    else complain(sentenceOf(error.message));
+    if (error.code === 'commander.help') report('Missing command; see `crossings --help`.');
+    else report(sentenceOf(error.message));
     return 2;
   }
   if (error instanceof CrossingsError) {
-    const told = error.code === 'ERR_USAGE' || error.code === 'ERR_NOT_BUILT';
-    complain(told ? error.message : `${error.message} (${error.code})`);
+    const plain = error.code === 'ERR_USAGE' || error.code === 'ERR_NOT_BUILT';
+    report(plain ? error.message : `${error.message} (${error.code})`);
     return error.code === 'ERR_USAGE' ? 2 : 1;
   }
   throw error;
 }
 
-async function main() {
+/**
+ * Runs this process's command line.
+ * @param {CommandMaker[]} [more] commands that lib/ does not have
+ */
+async function runCommandLine(more = []) {
   const signal = abortOnSignal();
-  // A reader that stops reading (`crossings bench | head -1`) is no fault.
+  // A reader that closes the pipe (`crossings bench | head -1`) is not an error.
   process.stdout.on('error', (error) => {
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EPIPE') return;
-    complain(`The output could not be written: ${error.message}.`);
+    report(`Cannot write the output: ${error.message}.`);
     process.exit(1);
   });
   try {
-    await buildProgram(signal).parseAsync();
+    await buildProgram([...COMMANDS, ...more], signal).parseAsync();
   } catch (error) {
-    process.exitCode = statusOf(error, signal);
+    process.exitCode = reportError(error, signal);
   }
 }
 
-main();
+if (require.main === module) runCommandLine();
+
+module.exports = { runCommandLine };

@@ -1,10 +1,10 @@
 'use strict';
-// `crossings doctor`: what this machine allows, and what on it would disturb a measurement.
+// `crossings doctor`: reports what this machine allows and what would disturb a measurement.
 const { Command } = require('commander');
-const { describeEnvironment, describeMachine } = require('./bench/environment.js');
-const { significant } = require('./bench/numbers.js');
-const { eventOf, runProgram } = require('./bench/programs.js');
-const { styleFor, wrap } = require('./style.js');
+const { describeEnvironment, describeMachine } = require('./measure/environment.js');
+const { significant } = require('./terminal/numbers.js');
+const { eventOf, runProgram } = require('./measure/programs.js');
+const { styleFor, wrap } = require('./terminal/style.js');
 
 const WIDTH = 100;
 
@@ -36,21 +36,21 @@ function findings({ machine, methods, environment }) {
     {
       ok: cores.size > 1,
       what: 'cores',
-      finding: `${cores.size} physical, ${machine.cpus.length} that this process may use`,
+      finding: `${cores.size} physical; ${machine.cpus.length} logical available to this process`,
     },
     {
       ok: machine.placement === 'two physical cores',
-      what: 'would use',
-      finding: `cores ${machine.pinnedCores.join(' and ')}: ${machine.placement}`,
+      what: 'default cores',
+      finding: `${machine.pinnedCores.join(' and ')}: ${machine.placement}`,
     },
     {
       ok: machine.clock.source !== 'clock_monotonic',
       what: 'clock',
-      finding: `${machine.clock.source}: ${significant(machine.clock.overheadNs)} ns a reading, steps of ${significant(machine.clock.resolutionNs)} ns`,
+      finding: `${machine.clock.source}: ${significant(machine.clock.overheadNs)} ns per reading, ${significant(machine.clock.resolutionNs)} ns resolution`,
     },
-    method('tracepoint', 'the kernel counts system calls at full speed'),
-    method('ptrace', 'system calls can be counted, and recorded, by stopping at each'),
-    { ok: true, what: 'built with', finding: environment.compiler },
+    method('tracepoint', 'counts system calls at full speed'),
+    method('ptrace', 'counts and records system calls by stopping the process at each one'),
+    { ok: true, what: 'compiler', finding: environment.compiler },
     { ok: true, what: 'Node', finding: environment.node },
   ];
 }
@@ -72,9 +72,7 @@ async function doctor(options, signal) {
   }
   const { warnings } = facts.environment;
   const heading =
-    warnings.length > 0
-      ? 'What would disturb a measurement now:'
-      : 'Nothing that would disturb a measurement was found.';
+    warnings.length > 0 ? 'These would disturb a measurement now:' : 'Found nothing that would disturb a measurement.';
   process.stdout.write(`\n${style.bold(heading)}\n`);
   for (const warning of warnings) process.stdout.write(`${wrap(`- ${warning}`, WIDTH, '  ')}\n`);
 }
@@ -82,8 +80,8 @@ async function doctor(options, signal) {
 /** @param {AbortSignal} signal */
 function doctorCommand(signal) {
   return new Command('doctor')
-    .description('what this machine allows and what would disturb a measurement')
-    .option('--json', 'print it as JSON')
+    .description('report what this machine allows and what would disturb a measurement')
+    .option('--json', 'print the report as JSON')
     .allowExcessArguments(false)
     .action((options) => doctor(options, signal));
 }

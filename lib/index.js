@@ -2,7 +2,9 @@
 // What require('crossings') gives.
 const v8 = require('node:v8');
 const { Channel } = require('./channel/channel.js');
-const { channelPair, connect, listen, openChannel, Port, Server } = require('./channel/meet.js');
+const { channelPair, openChannel, Port } = require('./channel/channel-pair.js');
+const { connect } = require('./channel/connect.js');
+const { listen, Server } = require('./channel/server.js');
 const { CrossingsError } = require('./channel/errors.js');
 
 /** Options that send any value that the structured clone algorithm takes: connect(path, { ...structured }). */

@@ -1,5 +1,5 @@
 'use strict';
-// Server-sent events. Its types say that better-sse cannot be required; it can, and this is the only place that does.
+// Server-sent events. The types of better-sse forbid require(), which works: this file is the one place that ignores them.
 // @ts-expect-error
 const { createChannel, createSession } = require('better-sse');
 

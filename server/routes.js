@@ -1,21 +1,21 @@
 'use strict';
-// What the lab answers under /api: each route reads what was asked, asks the right room, and says what came of it.
+// The routes under /api. Each parses its request, calls the runs or the recordings, and sends the answer.
 const express = require('express');
 const { version } = require('../package.json');
 const { explainCharts } = require('../lib/bench/charts.js');
 const { compareRuns } = require('../lib/bench/compare.js');
 const { toCsv, toJson, toMarkdown } = require('../lib/bench/export.js');
 const { explain } = require('../lib/bench/sentences.js');
-const asked = require('./asked.js');
 const { createSession } = require('./events.js');
-const { LabRefusal } = require('./refusal.js');
+const { HttpError } = require('./http-error.js');
+const schema = require('./request-schema.js');
 
 /** @typedef {import('express').Request} Request */
 /** @typedef {import('express').Response} Response */
 
 const BODY_LIMIT = '16kb';
 
-/** How a run is saved: its conversion, its type, the end of its name. */
+/** The file formats of a run: conversion, media type, extension. */
 const FILES = /** @type {const} */ ({
   json: [toJson, 'application/json', 'json'],
   csv: [toCsv, 'text/csv', 'csv'],
@@ -24,7 +24,7 @@ const FILES = /** @type {const} */ ({
 
 /** @param {string} id @returns {never} */
 function noRun(id) {
-  throw new LabRefusal(404, 'ERR_NO_RUN', `There is no run ${id}: it was removed, or it belongs to another folder.`);
+  throw new HttpError(404, 'ERR_NO_RUN', `Run ${id} not found. It may have been removed or saved in another folder.`);
 }
 
 /** @param {Response} response @param {string} name @param {string} type @param {string} text */
@@ -32,11 +32,11 @@ function attach(response, name, type, text) {
   response.attachment(name).type(`${type}; charset=utf-8`).send(text);
 }
 
-/** Aborted when the client goes away before it was answered. @param {Response} response */
-function goneWith(response) {
-  const gone = new AbortController();
-  response.once('close', () => response.writableFinished || gone.abort());
-  return gone.signal;
+/** A signal that is aborted when the client disconnects before it is answered. @param {Response} response */
+function disconnectOf(response) {
+  const disconnected = new AbortController();
+  response.once('close', () => response.writableFinished || disconnected.abort());
+  return disconnected.signal;
 }
 
 /**
@@ -49,12 +49,12 @@ function routes({ runs, traces, catalogue }) {
   const router = express.Router();
   const names = catalogue.map(({ name }) => name);
   /** @param {Request} request */
-  const idOf = (request) => asked.read(asked.id, request.params.id);
+  const idOf = (request) => schema.parse(schema.runId, request.params.id);
   /** @param {Request} request */
   const mechanismOf = (request) => {
     const { mechanism } = request.params;
     if (names.includes(String(mechanism))) return String(mechanism);
-    throw new LabRefusal(404, 'ERR_USAGE', `There is no mechanism ${mechanism}: there are ${names.join(', ')}.`);
+    throw new HttpError(404, 'ERR_USAGE', `Unknown mechanism "${mechanism}". Mechanisms: ${names.join(', ')}.`);
   };
   /** @param {string} id */
   const describe = (id) => {
@@ -67,7 +67,11 @@ function routes({ runs, traces, catalogue }) {
     const found = runs.finished(id);
     if (found) return found;
     if (!runs.session(id)) noRun(id);
-    throw new LabRefusal(409, 'ERR_NOT_FINISHED', `The run ${id} has no results: it goes on, or it was stopped.`);
+    throw new HttpError(
+      409,
+      'ERR_NOT_FINISHED',
+      `Run ${id} has no results: it is still running, failed or was canceled.`,
+    );
   };
 
   router.use((_request, response, next) => {
@@ -84,16 +88,16 @@ function routes({ runs, traces, catalogue }) {
     response.json(traces.find(mechanismOf(request)));
   });
   router.get('/traces/:mechanism/perfetto', (request, response) => {
-    // Only here: a lab without it would still play.
+    // Loaded here because nothing else needs it.
     const { toTraceEvents } = require('../lib/trace/perfetto.js');
     const mechanism = mechanismOf(request);
     const text = JSON.stringify(toTraceEvents(traces.find(mechanism)));
     attach(response, `crossings-${mechanism}.perfetto.json`, 'application/json', text);
   });
   router.post('/traces', async (request, response) => {
-    const what = asked.read(asked.traceBody(names), request.body);
-    const gone = goneWith(response);
-    const trace = await runs.alone('A recording', () => traces.record(what, gone));
+    const options = schema.parse(schema.traceBody(names), request.body);
+    const disconnected = disconnectOf(response);
+    const trace = await runs.runExclusively('A recording', () => traces.record(options, disconnected));
     response.status(201).json(trace);
   });
 
@@ -101,22 +105,22 @@ function routes({ runs, traces, catalogue }) {
     response.json({ runs: runs.list() });
   });
   router.post('/runs', (request, response) => {
-    response.status(202).json({ id: runs.start(asked.readRun(request.body, catalogue)) });
+    response.status(202).json({ id: runs.start(schema.parseRun(request.body, catalogue)) });
   });
   router.get('/runs/:id', (request, response) => {
     response.json(describe(idOf(request)));
   });
   router.get('/runs/:id/file', (request, response) => {
-    const { format } = asked.read(asked.fileQuery, request.query);
+    const { format } = schema.parse(schema.fileQuery, request.query);
     const run = finished(idOf(request));
     const [convert, type, extension] = FILES[format];
     attach(response, `crossings-${run.startedAt.slice(0, 10)}-${run.id.slice(0, 8)}.${extension}`, type, convert(run));
   });
   router.get('/runs/:id/events', async (request, response) => {
     const id = idOf(request);
-    describe(id); // refuses before the stream begins
+    describe(id); // throws a 404 before the stream begins
     const listener = await createSession(request, response);
-    // Taken only now: nothing can happen between the snapshot and the first event after it.
+    // Taken after the await, so that no event is lost between this snapshot and the registration below.
     const now = describe(id);
     listener.push(now, 'snapshot');
     const session = runs.session(id);
@@ -133,12 +137,12 @@ function routes({ runs, traces, catalogue }) {
     response.json({ state: (await runs.remove(id)) ?? noRun(id) });
   });
   router.get('/compare', (request, response) => {
-    const { a, b } = asked.read(asked.compareQuery, request.query);
+    const { a, b } = schema.parse(schema.compareQuery, request.query);
     response.json(compareRuns(finished(a), finished(b)));
   });
 
   router.use((request) => {
-    throw new LabRefusal(404, 'ERR_NO_ROUTE', `There is no ${request.method} ${request.baseUrl}${request.path} here.`);
+    throw new HttpError(404, 'ERR_NO_ROUTE', `Unknown route ${request.method} ${request.baseUrl}${request.path}.`);
   });
   return router;
 }

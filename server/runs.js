@@ -1,29 +1,29 @@
 'use strict';
-// Runs: one at a time, since two would disturb each other. Each has a channel of events, an end, and a way to be stopped.
+// All runs that the server knows, one in progress at a time, since two would disturb each other's measurements.
 const { randomUUID } = require('node:crypto');
 const { runBench } = require('../lib/bench/runner.js');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { createChannel } = require('./events.js');
-const { LabRefusal } = require('./refusal.js');
+const { HttpError } = require('./http-error.js');
 
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
 /** @typedef {'running' | 'done' | 'failed' | 'cancelled'} State */
 
-/** How long a run may take, whatever happens. */
+/** A run that takes longer is stopped. */
 const LIMITS_MS = { quick: 120_000, standard: 300_000, thorough: 1_800_000 };
-const MOST_REMEMBERED = 100; // runs of this session that have ended
+const MAX_ENDED_SESSIONS = 100;
 
-/** One run of this session, from its start on. */
+/** One run that this server started. */
 class Session {
   startedAt = new Date().toISOString();
   /** @type {State} */ state = 'running';
   progress = { fraction: 0, doing: 'starting' };
-  /** The finished run, unless it is kept as a file. @type {Run | null} */ run = null;
+  /** The finished run, if it could not be saved as a file. @type {Run | null} */ run = null;
   /** @type {Run | null} */ partial = null;
   /** @type {{code: string, message: string} | null} */ error = null;
   channel = createChannel();
   stopping = new AbortController();
-  /** Settles when its processes are gone. @type {Promise<void>} */ ended = Promise.resolve();
+  /** Settles when the run's processes have ended. @type {Promise<void>} */ ended = Promise.resolve();
 
   /** @param {string} id @param {import('../lib/bench/runner.js').BenchOptions} options */
   constructor(id, options) {
@@ -32,48 +32,49 @@ class Session {
   }
 }
 
-/** All runs that this server knows. */
 class Runs {
-  #kept;
+  #store;
   #log;
   #limitsMs;
   /** @type {Map<string, Session>} */
   #sessions = new Map();
-  /** What goes on now: a run, or a recording, which has no id. @type {{id: string | null, what: string} | null} */
+  /** The run in progress, or a recording, which has no id. @type {{id: string | null, what: string} | null} */
   #busy = null;
 
   /**
-   * @param {InstanceType<typeof import('./keeping.js').KeptRuns>} kept
+   * @param {InstanceType<typeof import('./run-store.js').RunStore>} store
    * @param {import('pino').Logger} log
    * @param {Partial<typeof LIMITS_MS>} [limitsMs]
    */
-  constructor(kept, log, limitsMs) {
-    this.#kept = kept;
+  constructor(store, log, limitsMs) {
+    this.#store = store;
     this.#log = log;
     this.#limitsMs = { ...LIMITS_MS, ...limitsMs };
   }
 
-  /** The id of the run that goes on. */
+  /** The id of the run in progress. */
   get running() {
     return this.#busy?.id ?? null;
   }
 
-  /** Begin what nothing else may disturb, or refuse. @param {string | null} id @param {string} what such as 'A run' */
+  /** Reserve the machine, or throw a 409. @param {string | null} id @param {string} what such as 'A run' */
   #begin(id, what) {
     if (this.#busy) {
-      const message = `${this.#busy.what} is going on, and two would disturb each other: wait for its end or cancel it.`;
-      throw new LabRefusal(409, 'ERR_BUSY', message, { id: this.#busy.id });
+      const message =
+        `${this.#busy.what} is already in progress, and a second task would disturb its measurements. ` +
+        'Wait until it ends, or cancel it.';
+      throw new HttpError(409, 'ERR_BUSY', message, { id: this.#busy.id });
     }
     this.#busy = { id, what };
   }
 
   /**
-   * Do something else than a run while no run may begin.
+   * Do other work during which no run may start.
    * @template T
    * @param {string} what such as 'A recording'
    * @param {() => Promise<T>} work
    */
-  async alone(what, work) {
+  async runExclusively(what, work) {
     this.#begin(null, what);
     try {
       return await work();
@@ -87,7 +88,7 @@ class Runs {
     const session = new Session(randomUUID(), options);
     this.#begin(session.id, 'A run');
     this.#sessions.set(session.id, session);
-    this.#forgetOldest();
+    this.#dropOldest();
     session.ended = this.#measure(session);
     return session.id;
   }
@@ -96,7 +97,7 @@ class Runs {
   async #measure(session) {
     const { id, options, channel, stopping } = session;
     const limitMs = this.#limitsMs[options.effort];
-    const late = setTimeout(() => stopping.abort(tooLate(options.effort, limitMs)), limitMs);
+    const timer = setTimeout(() => stopping.abort(timeLimitError(options.effort, limitMs)), limitMs);
     try {
       const run = await runBench(options, {
         id,
@@ -113,19 +114,19 @@ class Runs {
       });
       session.startedAt = run.startedAt;
       session.partial = null;
-      if (!this.#kept.keep(run)) session.run = run;
+      if (!this.#store.save(run)) session.run = run;
       this.#end(session, 'done', { id });
     } catch (error) {
       session.error = this.#errorOf(stopping.signal.aborted ? stopping.signal.reason : error);
       if (session.error.code === 'ERR_CANCELLED') this.#end(session, 'cancelled', {});
       else this.#end(session, 'failed', session.error);
     } finally {
-      clearTimeout(late);
+      clearTimeout(timer);
       this.#busy = null;
     }
   }
 
-  /** @param {Session} session @param {State} state @param {object} data of the last event */
+  /** @param {Session} session @param {State} state @param {object} data of the final event */
   #end(session, state, data) {
     session.state = state;
     this.#log.info({ run: session.id, state, code: session.error?.code }, 'run ended');
@@ -136,29 +137,29 @@ class Runs {
   #errorOf(error) {
     if (error instanceof CrossingsError) return { code: error.code, message: asSentence(error.message) };
     this.#log.error(error);
-    return { code: 'ERR_INTERNAL', message: 'The run ended by a fault of the lab; its log tells more.' };
+    return { code: 'ERR_INTERNAL', message: 'The run failed because of an internal error in the lab; see its log.' };
   }
 
-  /** What has ended is not remembered for ever; finished runs are in their files. */
-  #forgetOldest() {
+  /** Bounds the memory that ended runs take; the finished ones are in their files. */
+  #dropOldest() {
     const ended = [...this.#sessions.values()].filter(({ state }) => state !== 'running');
-    for (const { id } of ended.slice(0, -MOST_REMEMBERED)) this.#sessions.delete(id);
+    for (const { id } of ended.slice(0, -MAX_ENDED_SESSIONS)) this.#sessions.delete(id);
   }
 
-  /** A run of this session. @param {string} id */
+  /** A run that this server started. @param {string} id */
   session(id) {
     return this.#sessions.get(id) ?? null;
   }
 
-  /** The file of a finished run. @param {string} id */
+  /** A finished run. @param {string} id */
   finished(id) {
-    return this.#sessions.get(id)?.run ?? this.#kept.read(id);
+    return this.#sessions.get(id)?.run ?? this.#store.read(id);
   }
 
-  /** Everything there is, newest first. */
+  /** One line for each run, newest first. */
   list() {
     const sessions = [...this.#sessions.values()].filter(({ state, run }) => state !== 'done' || run);
-    const lines = [...this.#kept.list().map(lineOfRun), ...sessions.map(lineOfSession)];
+    const lines = [...this.#store.list().map(lineOfRun), ...sessions.map(lineOfSession)];
     return lines.sort((a, b) => b.startedAt.localeCompare(a.startedAt));
   }
 
@@ -169,32 +170,32 @@ class Runs {
       return { ...lineOfRun(run), progress: { fraction: 1, doing: 'done' }, run, partial: null, error: null };
     }
     const session = this.session(id);
-    if (!session || session.state === 'done') return null; // its file was removed by somebody else
+    if (!session || session.state === 'done') return null; // another program removed its file
     const { progress, partial, error } = session;
     return { ...lineOfSession(session), progress, run: null, partial, error };
   }
 
-  /** Cancel a run that goes on, remove one that has ended; null: there is none. @param {string} id */
+  /** Cancel a run in progress, or remove one that has ended; null if there is none. @param {string} id */
   async remove(id) {
     const session = this.session(id);
     if (session?.state === 'running') {
-      session.stopping.abort(new CrossingsError('ERR_CANCELLED', 'The run was cancelled.'));
+      session.stopping.abort(new CrossingsError('ERR_CANCELLED', 'The run was canceled.'));
       await session.ended;
       return session.state;
     }
     if (!session && !this.finished(id)) return null;
     this.#sessions.delete(id);
-    this.#kept.remove(id);
+    this.#store.remove(id);
     return 'removed';
   }
 
-  /** End what goes on and wait until its processes are gone. */
+  /** Cancel the run in progress and wait until its processes have ended. */
   async close() {
     await Promise.all([...this.#sessions.keys()].filter((id) => id === this.running).map((id) => this.remove(id)));
   }
 }
 
-/** One line of the list of runs. @param {Run} run a finished one */
+/** A finished run in the list. @param {Run} run */
 const lineOfRun = ({ id, startedAt, parameters, results }) => ({
   id,
   startedAt,
@@ -215,10 +216,11 @@ const lineOfSession = ({ id, startedAt, state, options, error }) => ({
 });
 
 /** @param {string} effort @param {number} limitMs */
-const tooLate = (effort, limitMs) =>
+const timeLimitError = (effort, limitMs) =>
   new CrossingsError(
     'ERR_TIME_LIMIT',
-    `The run was stopped: a ${effort} run may take ${limitMs / 1000} seconds; take fewer mechanisms or smaller messages.`,
+    `The run was stopped: it reached the limit of ${limitMs / 1000} seconds for a ${effort} run. ` +
+      'Choose fewer mechanisms or smaller messages.',
   );
 
 /** @param {string} text */

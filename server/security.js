@@ -1,15 +1,15 @@
 'use strict';
-// Who may ask what of the lab. Any page in the reader's browser can send requests to 127.0.0.1, so being on this machine
-// proves nothing: each request must name this server, carry its token, and come from its own pages.
+// Which requests the lab accepts. Any page in the user's browser can send requests to 127.0.0.1, so coming from this machine
+// proves nothing: each request must name this server, carry its token, and come from the lab's own pages.
 const { timingSafeEqual, createHash } = require('node:crypto');
 const helmet = require('helmet').default;
-const { LabRefusal } = require('./refusal.js');
+const { HttpError } = require('./http-error.js');
 
 /** @typedef {import('express').RequestHandler} Handler */
 
-const CHANGES_NOTHING = ['GET', 'HEAD'];
+const SAFE_METHODS = ['GET', 'HEAD'];
 
-/** Nothing inline and nothing from elsewhere. Charts are saved as pictures through blob: and data: addresses. */
+/** No inline code and no other host. Charts are saved as images through blob: and data: URLs. */
 const POLICY = {
   'default-src': ["'none'"],
   'script-src': ["'self'"],
@@ -21,21 +21,21 @@ const POLICY = {
   'frame-ancestors': ["'none'"],
 };
 
-/** What the browser is told with every answer. */
+/** The security headers of every answer. */
 const headers = () =>
   helmet({
     contentSecurityPolicy: { useDefaults: false, directives: POLICY },
-    strictTransportSecurity: false, // it is http, and the name localhost is not ours alone
+    strictTransportSecurity: false, // the lab speaks http, and other programs use the name localhost
     xDownloadOptions: false,
   });
 
-/** The names of this server, as a browser writes them. @param {number} port */
+/** The valid Host headers. @param {number} port */
 function hostsOf(port) {
-  const suffix = port === 80 ? '' : `:${port}`; // a browser leaves the usual port out
+  const suffix = port === 80 ? '' : `:${port}`; // browsers omit the default port
   return ['127.0.0.1', 'localhost', '[::1]'].map((name) => name + suffix);
 }
 
-/** Equal, told in a time that says nothing of where they differ. @param {string} a @param {string} b */
+/** Compares in constant time. @param {string} a @param {string} b */
 function sameSecret(a, b) {
   const digest = (/** @type {string} */ text) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(a), digest(b));
@@ -50,24 +50,32 @@ function cookieOf(header, name) {
   return '';
 }
 
-/** A page of another site may name this address by a name of its own (DNS rebinding): only ours are answered. @param {string[]} hosts @returns {Handler} */
+/** A header's value as an error message can quote it. @param {unknown} value */
+const quoted = (value) => (value ? JSON.stringify(String(value).slice(0, 80)) : 'nothing');
+
+/** @param {string} source the header that shows where the request came from */
+const wrongOrigin = (source) =>
+  new HttpError(403, 'ERR_ORIGIN', `This request must come from one of the lab’s own pages; got ${source}.`);
+
+/** Another site can point a name of its own at 127.0.0.1 (DNS rebinding), so only our names are accepted. @param {string[]} hosts @returns {Handler} */
 const checkHost = (hosts) => (request, _response, next) => {
   const named = request.headersDistinct.host ?? [];
   if (named.length !== 1 || !hosts.includes(named[0].toLowerCase())) {
-    throw new LabRefusal(403, 'ERR_HOST', `This server answers to ${hosts.join(', ')} and to no other name.`);
+    const got = quoted(named.join(', '));
+    throw new HttpError(403, 'ERR_HOST', `Host must be one of ${hosts.join(', ')}; got ${got}.`);
   }
   next();
 };
 
-/** The address printed at the start brings the token: it is exchanged for a cookie and taken out of the address. @param {string} token @param {string} cookie @returns {Handler} */
+/** The printed address carries the token: exchange it for a cookie and redirect to the address without it. @param {string} token @param {string} cookie @returns {Handler} */
 const acceptToken = (token, cookie) => (request, response, next) => {
   const { token: given, ...others } = request.query;
   if (given === undefined || request.method !== 'GET') return next();
   if (typeof given !== 'string' || !sameSecret(given, token)) {
-    throw new LabRefusal(
+    throw new HttpError(
       403,
       'ERR_TOKEN',
-      'This address belongs to an earlier start of the lab: use the one that the terminal shows now.',
+      'This address is from an earlier start of the lab. Open the address that the terminal shows now.',
     );
   }
   response.cookie(cookie, token, { httpOnly: true, sameSite: 'strict', path: '/' });
@@ -77,20 +85,20 @@ const acceptToken = (token, cookie) => (request, response, next) => {
     .redirect(303, `/${request.path.replace(/^[/\\]+/, '')}${rest ? `?${rest}` : ''}`);
 };
 
-/** What changes something must come from a page of this server, and as JSON: no form of another site can send that. @param {string[]} hosts @returns {Handler} */
+/** A request that changes something must come from our pages, as JSON, which another site's form cannot send. @param {string[]} hosts @returns {Handler} */
 const checkChange = (hosts) => (request, _response, next) => {
-  if (CHANGES_NOTHING.includes(request.method)) return next();
+  if (SAFE_METHODS.includes(request.method)) return next();
   const { origin = '', 'content-type': type = '' } = request.headers;
   if (!hosts.some((host) => origin === `http://${host}`)) {
-    throw new LabRefusal(403, 'ERR_ORIGIN', 'Only the lab’s own pages may ask for this.');
+    throw wrongOrigin(origin ? `Origin ${quoted(origin)}` : 'no Origin header');
   }
   if (type.split(';')[0].trim().toLowerCase() !== 'application/json') {
-    throw new LabRefusal(403, 'ERR_CONTENT_TYPE', 'A request that changes something must be application/json.');
+    throw new HttpError(403, 'ERR_CONTENT_TYPE', `Content-Type must be application/json; got ${quoted(type)}.`);
   }
   next();
 };
 
-/** Reading is for the lab's own pages, too. @param {string[]} hosts @returns {Handler} */
+/** Other sites may not read, either. @param {string[]} hosts @returns {Handler} */
 const checkSite = (hosts) => (request, _response, next) => {
   const site = request.headers['sec-fetch-site'] ?? 'none';
   const { origin } = request.headers;
@@ -98,7 +106,7 @@ const checkSite = (hosts) => (request, _response, next) => {
     !['same-origin', 'none'].includes(String(site)) ||
     (origin && !hosts.some((host) => origin === `http://${host}`))
   ) {
-    throw new LabRefusal(403, 'ERR_ORIGIN', 'Only the lab’s own pages may ask for this.');
+    throw wrongOrigin(origin ? `Origin ${quoted(origin)}` : `Sec-Fetch-Site ${quoted(site)}`);
   }
   next();
 };
@@ -107,10 +115,10 @@ const checkSite = (hosts) => (request, _response, next) => {
 const checkToken = (token, cookie) => (request, _response, next) => {
   const given = request.headers['x-crossings-token'] ?? cookieOf(request.headers.cookie, cookie);
   if (typeof given !== 'string' || !sameSecret(given, token)) {
-    throw new LabRefusal(
+    throw new HttpError(
       403,
       'ERR_TOKEN',
-      'This browser has not been let in: open the address that the lab’s terminal shows.',
+      'Access token missing or wrong. Open the address that the lab printed in the terminal.',
     );
   }
   next();

@@ -1,5 +1,5 @@
 'use strict';
-// The lab's server: starts, answers, stops. It is bound to this machine's own address and lets in who has its token.
+// Starts and stops the lab's HTTP server, which is bound to 127.0.0.1.
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
 const { createServer } = require('node:http');
@@ -7,11 +7,11 @@ const { dirname, join } = require('node:path');
 const express = require('express');
 const pino = require('pino').default;
 const { listMechanisms } = require('../lib/bench/runner.js');
-const { programPath } = require('../lib/bench/programs.js');
+const { programPath } = require('../lib/measure/programs.js');
 const { CrossingsError } = require('../lib/channel/errors.js');
-const { KeptRuns, defaultFolder } = require('./keeping.js');
-const { LabRefusal, errorBody } = require('./refusal.js');
+const { HttpError, errorBody } = require('./http-error.js');
 const { routes } = require('./routes.js');
+const { RunStore, defaultFolder } = require('./run-store.js');
 const { Runs } = require('./runs.js');
 const security = require('./security.js');
 const { Traces } = require('./traces.js');
@@ -19,12 +19,12 @@ const { Traces } = require('./traces.js');
 const PUBLIC = join(__dirname, '..', 'public');
 const CHART = join(dirname(require.resolve('chart.js')), 'chart.umd.min.js');
 const ADDRESS = '127.0.0.1';
-const MOST_CONNECTIONS = 500; // each takes a descriptor, and starting a program takes some, too
+const MAX_CONNECTIONS = 500; // leaves file descriptors for the programs that a run starts
 
-/** One line for each request: never its query, which may hold the token. @param {import('pino').Logger} log @returns {import('express').RequestHandler} */
+/** One line for each request, without its query, which may contain the token. @param {import('pino').Logger} log @returns {import('express').RequestHandler} */
 const logRequests = (log) => (request, response, next) => {
   const began = performance.now();
-  const { method, path } = request; // a router changes the path
+  const { method, path } = request; // read now: a router changes the path
   response.once('close', () => {
     const ms = Number((performance.now() - began).toFixed(1));
     log.info({ method, path: path.slice(0, 200), status: response.statusCode, ms }, 'request');
@@ -32,27 +32,27 @@ const logRequests = (log) => (request, response, next) => {
   next();
 };
 
-/** What Express and its parsers throw, in our words. @param {any} error */
-function refusalOf(error) {
-  if (error instanceof LabRefusal) return error;
-  if (error instanceof CrossingsError) return new LabRefusal(500, error.code, error.message);
+/** An error of Express or its parsers as an HttpError; null for a fault of ours. @param {any} error */
+function httpErrorOf(error) {
+  if (error instanceof HttpError) return error;
+  if (error instanceof CrossingsError) return new HttpError(500, error.code, error.message);
   const { type, status } = error ?? {};
   if (type === 'entity.too.large') {
-    return new LabRefusal(413, 'ERR_TOO_LARGE', 'A request may be 16 kB long: nothing the lab does needs more.');
+    return new HttpError(413, 'ERR_TOO_LARGE', 'Request body must be at most 16 kB.');
   }
-  if (type === 'entity.parse.failed') return new LabRefusal(400, 'ERR_JSON', 'What was sent is not JSON.');
-  if (status >= 400 && status < 500) return new LabRefusal(status, 'ERR_REQUEST', 'The request cannot be understood.');
+  if (type === 'entity.parse.failed') return new HttpError(400, 'ERR_JSON', 'Request body must be valid JSON.');
+  if (status >= 400 && status < 500) return new HttpError(status, 'ERR_REQUEST', 'Malformed request.');
   return null;
 }
 
 /** @param {import('pino').Logger} log @returns {import('express').ErrorRequestHandler} */
 const answerErrors = (log) => (error, request, response, next) => {
-  const refusal = refusalOf(error) ?? new LabRefusal(500, 'ERR_INTERNAL', 'The lab failed; its log tells more.');
-  if (refusal.code === 'ERR_INTERNAL') log.error(error);
+  const known = httpErrorOf(error) ?? new HttpError(500, 'ERR_INTERNAL', 'Internal error in the lab; see its log.');
+  if (known.code === 'ERR_INTERNAL') log.error(error);
   if (response.headersSent) return next(error);
-  response.status(refusal.status).set('cache-control', 'no-store');
-  if (request.path.startsWith('/api')) response.json(errorBody(refusal));
-  else response.type('text/plain').send(`${refusal.message}\n`);
+  response.status(known.status).set('cache-control', 'no-store');
+  if (request.path.startsWith('/api')) response.json(errorBody(known));
+  else response.type('text/plain').send(`${known.message}\n`);
 };
 
 /** @param {{port: number, token: string, log: import('pino').Logger} & Parameters<typeof routes>[0]} lab */
@@ -67,7 +67,7 @@ function buildApp({ port, token, log, ...lab }) {
   app.get('/vendor/chart.umd.min.js', (_request, response) => response.sendFile(CHART));
   app.use(express.static(PUBLIC, { cacheControl: false }));
   app.use((request) => {
-    throw new LabRefusal(404, 'ERR_NO_PAGE', `There is no page ${request.path} here.`);
+    throw new HttpError(404, 'ERR_NO_PAGE', `Page ${request.path} not found.`);
   });
   app.use(answerErrors(log));
   return app;
@@ -81,15 +81,12 @@ async function listen(server, port) {
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error);
     if (code === 'EADDRINUSE') {
-      throw new CrossingsError(
-        'ERR_PORT_IN_USE',
-        `Port ${port} is in use by another program: choose another with --port.`,
-      );
+      throw new CrossingsError('ERR_PORT_IN_USE', `Port ${port} is already in use. Choose another with --port.`);
     }
     if (code === 'EACCES') {
       throw new CrossingsError(
         'ERR_PORT_REFUSED',
-        `Port ${port} may not be used by you: choose one above 1023 with --port.`,
+        `No permission to listen on port ${port}. Choose one above 1023 with --port.`,
       );
     }
     throw error;
@@ -100,30 +97,35 @@ async function listen(server, port) {
 /**
  * Start the lab.
  * @param {object} options
- * @param {number} options.port 0: any that is free
- * @param {string} [options.dataFolder] where finished runs are kept
+ * @param {number} options.port 0 for any free port
+ * @param {string} [options.dataFolder] where finished runs are saved
  * @param {import('pino').Logger} [options.log]
- * @param {Partial<typeof import('./runs.js').LIMITS_MS>} [options.limitsMs] how long a run may take
+ * @param {Partial<typeof import('./runs.js').LIMITS_MS>} [options.limitsMs] of a run, by effort
  */
-async function startServer({ port: wanted, dataFolder = defaultFolder(), log = logToStandardError(), limitsMs }) {
-  programPath('crossings-count'); // refuses when nothing has been built
+async function startServer({
+  port: requestedPort,
+  dataFolder = defaultFolder(),
+  log = logToStandardError(),
+  limitsMs,
+}) {
+  programPath('crossings-count'); // throws if nothing has been built
   const catalogue = await listMechanisms();
   const token = randomBytes(32).toString('base64url');
-  const runs = new Runs(new KeptRuns(dataFolder, log), log, limitsMs);
+  const runs = new Runs(new RunStore(dataFolder, log), log, limitsMs);
   const traces = new Traces();
   /** @type {import('express').Express | null} */
   let app = null;
-  // The names it answers to hold its port, which is known only once it listens.
+  // The app is built later: the valid Host headers contain the port, which is known once the server listens.
   const server = createServer({ requireHostHeader: false }, (request, response) => app?.(request, response));
-  server.maxConnections = MOST_CONNECTIONS;
-  const port = await listen(server, wanted);
+  server.maxConnections = MAX_CONNECTIONS;
+  const port = await listen(server, requestedPort);
   app = buildApp({ port, token, log, runs, traces, catalogue });
 
   return {
     port,
     token,
     address: `http://${ADDRESS}:${port}/?token=${token}`,
-    /** Ends every run and connection; settles when their processes are gone. */
+    /** Ends every run and connection; resolves when their processes have ended. */
     async close() {
       const closed = once(server, 'close');
       server.close();
@@ -134,10 +136,10 @@ async function startServer({ port: wanted, dataFolder = defaultFolder(), log = l
   };
 }
 
-/** Short lines of JSON on standard error. */
+/** One line of JSON for each entry, on standard error. */
 function logToStandardError() {
   const target = pino.destination({ fd: 2, sync: false, maxLength: 1 << 20 });
-  target.on('error', () => {}); // a log that cannot be written, or that nobody reads, stops nobody
+  target.on('error', () => {}); // a closed standard error must not stop the server
   return pino({ base: null }, target);
 }
 

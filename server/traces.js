@@ -1,15 +1,15 @@
 'use strict';
-// Recordings of the demos: those that ship with the lab, and the last one of each that this server made.
+// Recordings of the demos: those that ship with the lab, and the latest that this server made of each.
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { CrossingsError } = require('../lib/channel/errors.js');
-const { eventOf, runProgram } = require('../lib/bench/programs.js');
-const { LabRefusal } = require('./refusal.js');
+const { eventOf, runProgram } = require('../lib/measure/programs.js');
+const { HttpError } = require('./http-error.js');
 
 const SHIPPED = join(__dirname, 'recordings');
 const LIMIT_MS = 60_000; // of one recording
 
-/** May processes of this machine be traced? @returns {Promise<{allowed: boolean, reason: string | null}>} */
+/** Does this machine allow tracing? @returns {Promise<{allowed: boolean, reason: string | null}>} */
 async function probeTracing() {
   try {
     const { ptrace } = eventOf(await runProgram('crossings-count', ['--probe']), 'methods');
@@ -19,7 +19,6 @@ async function probeTracing() {
   }
 }
 
-/** All recordings, by mechanism. */
 class Traces {
   /** @type {Map<string, any>} */
   #recorded = new Map();
@@ -29,13 +28,13 @@ class Traces {
   /** @type {Promise<any> | null} */
   #recording = null;
 
-  /** Asked once: the answer does not change while the server runs. */
+  /** Probed once: the result does not change while the server runs. */
   tracing() {
     this.#tracing ??= probeTracing();
     return this.#tracing;
   }
 
-  /** @param {string} mechanism one of those there are: it becomes part of a path */
+  /** @param {string} mechanism a valid name, since it becomes part of a path */
   find(mechanism) {
     const recorded = this.#recorded.get(mechanism);
     if (recorded) return { ...recorded, origin: 'recorded' };
@@ -43,38 +42,42 @@ class Traces {
       return { ...JSON.parse(readFileSync(join(SHIPPED, `${mechanism}.json`), 'utf8')), origin: 'shipped' };
     } catch (error) {
       if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error;
-      throw new LabRefusal(404, 'ERR_NO_TRACE', `There is no recording of ${mechanism} yet: record one.`);
+      throw new HttpError(404, 'ERR_NO_TRACE', `No recording of ${mechanism} exists yet. Record one.`);
     }
   }
 
   /**
    * Record a demo's system calls.
-   * @param {{mechanism: string, messages: number}} what
-   * @param {AbortSignal} gone aborted when nobody waits for it any more
+   * @param {{mechanism: string, messages: number}} options
+   * @param {AbortSignal} disconnected aborted when the client disconnects
    */
-  async record(what, gone) {
-    // Only here: it is not needed for anything else.
+  async record(options, disconnected) {
+    // Loaded here because nothing else needs it.
     const { recordTrace } = require('../lib/trace/record.js');
-    const late = AbortSignal.timeout(LIMIT_MS);
-    const signal = AbortSignal.any([gone, late, this.#closing.signal]);
+    const timeLimit = AbortSignal.timeout(LIMIT_MS);
+    const signal = AbortSignal.any([disconnected, timeLimit, this.#closing.signal]);
     try {
-      this.#recording = recordTrace(what, { signal });
+      this.#recording = recordTrace(options, { signal });
       const trace = await this.#recording;
-      this.#recorded.set(what.mechanism, trace);
+      this.#recorded.set(options.mechanism, trace);
       return { ...trace, origin: 'recorded' };
     } catch (error) {
-      if (late.aborted) {
-        throw new LabRefusal(503, 'ERR_TIME_LIMIT', 'The recording was stopped: it took more than a minute.');
+      if (timeLimit.aborted) {
+        throw new HttpError(
+          503,
+          'ERR_TIME_LIMIT',
+          `The recording was stopped: it reached the limit of ${LIMIT_MS / 1000} seconds.`,
+        );
       }
-      if (gone.aborted || this.#closing.signal.aborted) {
-        throw new LabRefusal(503, 'ERR_CANCELLED', 'The recording was stopped.');
+      if (disconnected.aborted || this.#closing.signal.aborted) {
+        throw new HttpError(503, 'ERR_CANCELLED', 'The recording was canceled.');
       }
-      if (error instanceof CrossingsError) throw new LabRefusal(503, error.code, error.message);
+      if (error instanceof CrossingsError) throw new HttpError(503, error.code, error.message);
       throw error;
     }
   }
 
-  /** End what is being recorded and wait until its processes are gone. */
+  /** Cancel the recording in progress and wait until its processes have ended. */
   async close() {
     this.#closing.abort();
     await this.#recording?.catch(() => {});

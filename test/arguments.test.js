@@ -4,10 +4,10 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { cli, leftovers, run } = require('./support.js');
 
-/** One sentence, with nothing else around it. @param {string} text */
+/** One line, and nothing else. @param {string} text */
 const isOneSentence = (text) => /^[A-Z-][^\n]*[.'"]\n$/.test(text);
 
-describe('crossings refuses, with exit status 2 and one sentence that names the value and what is accepted,', () => {
+describe('invalid arguments end with exit status 2 and one line that names what was expected and what was given:', () => {
   test.each([
     [['bench', '--size', '0'], '"0"', '8 to 16777216 bytes'],
     [['bench', '--size', '3GB'], '"3GB"', '8 to 16777216 bytes'],
@@ -25,15 +25,15 @@ describe('crossings refuses, with exit status 2 and one sentence that names the 
     [['bench', '--batch', '0'], '"0"', '1 to 1024'],
     [['bench', '--cores', '0'], '"0"', 'two core numbers'],
     [['bench', '--cores', '0,9999'], '9999', 'core 9999'],
-    [['bench', '--cores', '0,1', '--no-pin'], '--no-pin', 'one of them'],
-    [['bench', '--quick', '--thorough'], '--quick', 'one of them'],
+    [['bench', '--cores', '0,1', '--no-pin'], '--no-pin', 'together'],
+    [['bench', '--quick', '--thorough'], '--quick', 'together'],
     [['bench', '--count', 'guess'], '"guess"', 'auto, tracepoint or ptrace'],
     [['bench', '--json', '/nowhere/at/all.json'], '/nowhere/at/all.json', 'folder'],
     [['bench', '--csv', '/'], '/', 'folder'],
     [['bench', '--fast'], '--fast', ''],
     [['bench', 'everything'], "'bench'", ''],
     [['bunch'], "'bunch'", 'bench'],
-    [[], 'Which command', '--help'],
+    [[], 'Missing command', '--help'],
   ])('%j', (args, value, accepted) => {
     const { status, stdout, stderr } = cli(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -61,7 +61,7 @@ test('a refused run leaves nothing behind, not even an empty file', () => {
   }
 });
 
-// Root may write everywhere, so this can only be seen as somebody else.
+// Root may write everywhere.
 if (process.getuid?.() !== 0) {
   test('a folder without permission is refused', () => {
     const folder = mkdtempSync(join(tmpdir(), 'refused-'));

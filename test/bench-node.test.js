@@ -1,12 +1,12 @@
 'use strict';
-// The comparison between Node processes, and its main claim: the ring's messages cross nothing.
+// The comparison between Node processes, and its main claim: the ring's messages make no system call.
 const { spawnSync } = require('node:child_process');
 const { mkdtempSync, readFileSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const Ajv = require('ajv/dist/2020').default;
 const { TRANSPORTS } = require('../lib/bench/node/runner.js');
-const { ratio } = require('../lib/bench/node/references.js');
+const { ratioOf } = require('../lib/bench/node/references.js');
 const schema = require('../lib/bench/run.schema.json');
 const { cli, eventsOf, leftovers, root, run } = require('./support.js');
 
@@ -49,7 +49,7 @@ const twoCores = machine.pinnedCores[0] !== machine.pinnedCores[1];
     };
     const few = count(100_000, 100_000);
     const many = count(1_100_000, 1_100_000);
-    // A million round trips and a million messages more. What grows is Node's own housekeeping: a few calls, not millions.
+    // One million more round trips and messages. Node's own work adds a few calls, not millions.
     for (const [name, calls] of Object.entries(many)) {
       expect({ name, grown: calls - (few[name] ?? 0) < 1000 }).toEqual({ name, grown: true });
     }
@@ -88,7 +88,7 @@ describe('crossings bench node', () => {
     [['--transport', 'rings'], '"rings"'],
     [['--size', '1'], '"1"'],
     [['--quick', '--thorough'], '--quick'],
-    [['--cores', '0,0'], 'two different ones'],
+    [['--cores', '0,0'], 'two different cores'],
   ])('refuses %j', (args, named) => {
     const { status, stdout, stderr } = cli(['bench', 'node', ...args]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -97,7 +97,10 @@ describe('crossings bench node', () => {
 });
 
 test('a ratio is met or missed by its median', () => {
-  expect(ratio('x', [1, 2, 9], 'most', 2, 1)[0]).toMatchObject({ met: true, value: { median: 2 } });
-  expect(ratio('x', [1, 2, 9], 'least', 3, 4)[0].met).toBe(false);
-  expect(ratio('x', [], 'most', 2, 1)).toEqual([]);
+  /** @param {'most' | 'least'} bound @param {number} goal @param {number[]} samples */
+  const ratio = (bound, goal, samples) =>
+    ratioOf({ what: 'x', bound, goal, aim: goal, values: () => samples }, /** @type {any} */ ({}));
+  expect(ratio('most', 2, [1, 2, 9])[0]).toMatchObject({ met: true, unit: '×', value: { median: 2 } });
+  expect(ratio('least', 3, [1, 2, 9])[0].met).toBe(false);
+  expect(ratio('most', 2, [])).toEqual([]);
 });

@@ -1,5 +1,5 @@
 'use strict';
-// What the server and its pages owe each other, seen by a real browser.
+// The server and its pages together, in a real browser.
 const { describeInBrowser, launchBrowser, openPage, startLab } = require('./browser.js');
 
 describeInBrowser('in a browser', () => {
@@ -17,7 +17,7 @@ describeInBrowser('in a browser', () => {
   });
 
   test.each(['/', '/bench.html'])(
-    '%s loads without an error, within the security policy, and asks no other host',
+    '%s loads without an error, within the security policy, and without another host',
     async (path) => {
       const page = await openPage(browser, lab, path);
       await page.waitForLoadState('networkidle');
@@ -27,19 +27,19 @@ describeInBrowser('in a browser', () => {
     },
   );
 
-  test('the printed address lets a browser in and vanishes from the address bar', async () => {
+  test('the printed address gives a browser access, and the token disappears from the address bar', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(lab.address);
     expect(page.url()).toBe(`${lab.baseUrl}/`);
     const answer = await page.evaluate(async () => (await fetch('/api/mechanisms')).status);
     expect(answer).toBe(200);
-    // Scripts cannot read what lets the browser in.
+    // Scripts cannot read the cookie.
     expect(await page.evaluate('document.cookie')).toBe('');
     await context.close();
   });
 
-  test('an inline script or style does nothing, whoever put it there', async () => {
+  test('an inline script or style has no effect', async () => {
     const page = await openPage(browser, lab, '/');
     const ran = await page.evaluate(`(async () => {
       const script = document.createElement('script');
@@ -54,13 +54,13 @@ describeInBrowser('in a browser', () => {
     await page.close();
   });
 
-  test('a page of another address on this machine can neither read nor start anything', async () => {
+  test('a page of another server on this machine can read nothing and start nothing', async () => {
     const stranger = require('node:http').createServer((_request, response) => {
       response.setHeader('content-type', 'text/html').end('<!doctype html><title>elsewhere</title>');
     });
     await new Promise((resolve) => stranger.listen(0, '127.0.0.1', () => resolve(null)));
     const { port } = /** @type {import('node:net').AddressInfo} */ (stranger.address());
-    // The same host, so that the browser sends the lab's cookie along.
+    // The same host, so the browser sends the lab's cookie.
     const page = await openPage(browser, lab, '/');
     await page.goto(`http://127.0.0.1:${port}/`);
     const tries = await page.evaluate(async (base) => {

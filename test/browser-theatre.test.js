@@ -1,10 +1,12 @@
 /// <reference lib="dom" />
 'use strict';
-// The theatre in a real browser: played by keyboard, compared with the recording, stepped back, shared, looked at by axe.
+// The theatre in a real browser: played by keyboard, compared with the recording, stepped back, shared, checked by axe.
 const { describeInBrowser, expectAccessible, launchBrowser, openPage, startLab } = require('./browser.js');
 
 const MECHANISMS = ['ring', 'shm-spin', 'shm-sem', 'pipe', 'uds', 'tcp'];
 const STILL = /** @type {const} */ ({ reducedMotion: 'reduce' });
+/** Source and log: long, and styled the same in every mechanism and at every moment. */
+const TEXTS = ['.code', '.log'];
 
 /** @type {any} */ let lab;
 /** @type {any} */ let browser;
@@ -19,7 +21,7 @@ describeInBrowser('the theatre', () => {
     await lab?.close();
   });
 
-  /** Defines, in the page, what can be seen as one text. Attributes in alphabetical order: what was set first is no matter. */
+  /** Defines in the page a function that returns all that is visible as one text, independent of the order of attributes. */
   const defineEverythingShown = () => {
     const seen = (/** @type {Element} */ element) => {
       if (/** @type {HTMLElement} */ (element).hidden) return '';
@@ -29,7 +31,7 @@ describeInBrowser('the theatre', () => {
         element.children.length > 0 ? [...element.children].map(seen).join('') : String(element.textContent);
       return `<${element.localName}${attributes.join('')}>${inside}`;
     };
-    const parts = 'trace-stage, trace-log, trace-source, trace-bill, .caption, #where';
+    const parts = 'trace-stage, trace-log, trace-source, trace-bill, .caption, #position';
     const everythingShown = () => [...document.querySelectorAll(parts)].map(seen).join('\n');
     Object.assign(window, { everythingShown });
   };
@@ -37,10 +39,23 @@ describeInBrowser('the theatre', () => {
   /** @param {string} hash @param {any} [options] */
   async function openTheatre(hash, options) {
     const page = await openPage(browser, lab, `/${hash ? `#${hash}` : ''}`, options);
-    await page.locator('trace-play .caption').first().waitFor();
-    await page.waitForFunction(() => !document.querySelector('#plays[aria-busy]'));
+    await page.locator('trace-player .caption').first().waitFor();
+    await page.waitForFunction(() => !document.querySelector('#players[aria-busy="true"]'));
     await page.evaluate(defineEverythingShown);
     return page;
+  }
+
+  /** Go to another view in the same page. @param {any} page @param {string} hash */
+  async function show(page, hash) {
+    await page.evaluate((/** @type {string} */ fragment) => {
+      document.querySelector('trace-player')?.setAttribute('data-old', '');
+      location.hash = fragment;
+    }, hash);
+    await page.waitForFunction(
+      () =>
+        !document.querySelector('[data-old]') &&
+        document.querySelector('#players')?.getAttribute('aria-busy') === 'false',
+    );
   }
 
   /** @param {any} page @param {string} mechanism @returns {Promise<any>} the recording that the page was given */
@@ -53,14 +68,14 @@ describeInBrowser('the theatre', () => {
       .locator('.log .row:not([hidden]) .text')
       .evaluateAll((/** @type {Element[]} */ rows) => rows.map((row) => row.textContent));
 
-  /** An event as strace would write it: the test's own words, not the page's. @param {any} event */
+  /** An event as strace prints it, written without the page's code. @param {any} event */
   const written = (event) =>
     event.kind === 'step' ? `· ${event.name}` : `${event.name}(${event.args.join(', ')}) = ${event.result}`;
 
-  /** Everything that the theatre shows of a moment. @param {any} page @returns {Promise<string>} */
+  /** Everything visible of a moment. @param {any} page @returns {Promise<string>} */
   const shownBy = (page) => page.evaluate(() => /** @type {any} */ (window).everythingShown());
 
-  /** What it shows after each of so many presses of a key. @param {any} page @param {string} key @param {number} times @returns {Promise<string[]>} */
+  /** What it shows after each press of a key. @param {any} page @param {string} key @param {number} times @returns {Promise<string[]>} */
   const shownAfterEach = (page, key, times) =>
     page.evaluate(
       (/** @type {[string, number]} */ [name, presses]) =>
@@ -71,7 +86,7 @@ describeInBrowser('the theatre', () => {
       /** @type {[string, number]} */ ([key, times]),
     );
 
-  /** A figure of the table of counters. @param {any} page @param {string} name @param {number} [column] */
+  /** A number in the table of counters. @param {any} page @param {string} name @param {number} [column] */
   const counter = async (page, name, column = 0) => {
     const row = page.locator('trace-bill .counters tr', { has: page.locator(`th:text-is("${name}")`) });
     return Number((await row.locator('td').nth(column).textContent()).replaceAll(',', ''));
@@ -86,17 +101,17 @@ describeInBrowser('the theatre', () => {
         await page.keyboard.press(to > 0 ? 'ArrowDown' : 'ArrowUp');
       }
       await page.waitForFunction(
-        (/** @type {string} */ name) => document.querySelector('trace-play')?.getAttribute('data-mechanism') === name,
+        (/** @type {string} */ name) => document.querySelector('trace-player')?.getAttribute('data-mechanism') === name,
         mechanism,
       );
       const trace = await recordingOf(page, mechanism);
       await page.keyboard.press('Tab'); // out of the choice, where the arrow keys and Space have another meaning
       for (let i = 0; i < 4; i++) await page.keyboard.press('+');
+      await page.clock.install(); // from here on, time passes only in runFor()
       await page.keyboard.press('k');
-      await page.waitForFunction(() => {
-        const [at, all] = (document.querySelector('#where')?.textContent ?? '').split(/ \/ | ·/);
-        return at === all && document.querySelector('#toggle')?.textContent === 'Play';
-      });
+      while ((await page.locator('#toggle').textContent()) === 'Pause') await page.clock.runFor(5000);
+      const [at, all] = String(await page.locator('#position').textContent()).split(/ \/ | ·/);
+      expect(at).toBe(all);
       expect(await logOf(page)).toEqual(trace.events.map(written));
       const calls = trace.events.filter((/** @type {any} */ { kind }) => kind === 'syscall');
       expect(await counter(page, 'crossings')).toBe(calls.length);
@@ -122,7 +137,7 @@ describeInBrowser('the theatre', () => {
       await page.close();
     });
 
-    test('at each moment the counters are what the recording adds up to', async () => {
+    test('at each moment the counters are the sums over the recording', async () => {
       const page = await openTheatre(`mechanism=${mechanism}`, STILL);
       const trace = await recordingOf(page, mechanism);
       const count = Number(await page.locator('#scrub').getAttribute('max'));
@@ -131,22 +146,22 @@ describeInBrowser('the theatre', () => {
         const rows = page.locator('.log .row:not([hidden])');
         const texts = await logOf(page);
         const begun = trace.events.slice(0, await rows.count());
-        const over = begun.filter((/** @type {any} */ event, /** @type {number} */ i) => texts[i] === written(event));
+        const ended = begun.filter((/** @type {any} */ event, /** @type {number} */ i) => texts[i] === written(event));
         expect(await counter(page, 'crossings')).toBe(
           begun.filter((/** @type {any} */ { kind }) => kind === 'syscall').length,
         );
-        const moved = over
+        const moved = ended
           .flatMap((/** @type {any} */ { effects }) => effects)
           .filter((/** @type {any} */ effect) => effect.bytes > 0);
         const bytes = moved.reduce((/** @type {number} */ sum, /** @type {any} */ effect) => sum + effect.bytes, 0);
         expect(await counter(page, 'bytes copied')).toBe(bytes);
         const kernel = moved.filter((/** @type {any} */ effect) => effect.do === 'copy');
         expect(await counter(page, 'copies by the kernel')).toBe(kernel.length);
-        const sleeps = over.reduce(
+        const sleeps = ended.reduce(
           (/** @type {number} */ sum, /** @type {any} */ event) => sum + (event.sleeps ?? 0),
           0,
         );
-        expect(await counter(page, 'sleeps and wake-ups')).toBe(sleeps);
+        expect(await counter(page, 'sleeps')).toBe(sleeps);
       }
       await page.close();
     });
@@ -163,27 +178,28 @@ describeInBrowser('the theatre', () => {
     await page.close();
   });
 
-  test('nothing starts by itself', async () => {
+  test('nothing plays until the user starts it', async () => {
     const page = await openTheatre('mechanism=pipe', {});
-    await page.waitForTimeout(500);
-    expect(await page.locator('#where').textContent()).toMatch(/^0 \//);
+    await page.clock.install();
+    await page.clock.runFor(10_000);
+    expect(await page.locator('#position').textContent()).toMatch(/^0 \//);
     expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
     await page.close();
   });
 
-  test('a step glides, and with reduced motion it does not', async () => {
-    const gliding = async (/** @type {any} */ options) => {
+  test('a step is animated, but not with reduced motion', async () => {
+    const animations = async (/** @type {any} */ options) => {
       const page = await openTheatre('mechanism=pipe', options);
       await page.keyboard.press('ArrowRight');
       const count = await page.evaluate(() => document.getAnimations().length);
       await page.close();
       return count;
     };
-    expect(await gliding({ reducedMotion: 'no-preference' })).toBeGreaterThan(0);
-    expect(await gliding(STILL)).toBe(0);
+    expect(await animations({ reducedMotion: 'no-preference' })).toBeGreaterThan(0);
+    expect(await animations(STILL)).toBe(0);
   });
 
-  test('a reload, and another reader of the address, see the same moment', async () => {
+  test('a reload, and another user of the address, show the same moment', async () => {
     const page = await openTheatre('mechanism=uds&with=tcp', STILL);
     for (let i = 0; i < 17; i++) await page.keyboard.press('ArrowRight');
     await page.keyboard.press('+');
@@ -191,21 +207,21 @@ describeInBrowser('the theatre', () => {
     const address = page.url();
     expect(address).toContain('at=17');
     await page.reload();
-    await page.waitForFunction(() => document.querySelector('#where')?.textContent?.startsWith('17 /'));
+    await page.waitForFunction(() => document.querySelector('#position')?.textContent?.startsWith('17 /'));
     await page.evaluate(defineEverythingShown);
     expect(await shownBy(page)).toBe(shared);
     expect(await page.locator('#speed').inputValue()).toBe('2');
     const other = await openTheatre(new URL(address).hash.slice(1), STILL);
-    await other.waitForFunction(() => document.querySelector('#where')?.textContent?.startsWith('17 /'));
+    await other.waitForFunction(() => document.querySelector('#position')?.textContent?.startsWith('17 /'));
     expect(await shownBy(other)).toBe(shared);
     await other.close();
     await page.close();
   });
 
-  test('an address that makes no sense shows the beginning of the pipe', async () => {
+  test('an invalid address shows the beginning of the pipe', async () => {
     const page = await openTheatre('mechanism=<script>&at=-4&speed=99&with=pipe', STILL);
-    expect(await page.locator('trace-play').getAttribute('data-mechanism')).toBe('pipe');
-    expect(await page.locator('#where').textContent()).toMatch(/^0 \//);
+    expect(await page.locator('trace-player').getAttribute('data-mechanism')).toBe('pipe');
+    expect(await page.locator('#position').textContent()).toMatch(/^0 \//);
     expect(page.troubles()).toEqual([]);
     await page.close();
   });
@@ -229,15 +245,15 @@ describeInBrowser('the theatre', () => {
     await page.close();
   });
 
-  test('a line of the log, of the source, and a bar of the lanes each lead to their event', async () => {
+  test('a click on a log line, a source line or a timeline bar goes to its event', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
     await page.keyboard.press('End');
     const trace = await recordingOf(page, 'pipe');
     const write = trace.events.findIndex((/** @type {any} */ event) => event.name === 'write');
     await page.locator(`.row[data-event="${write}"]`).click();
     expect(await page.locator('.row[aria-selected]').getAttribute('data-event')).toBe(String(write));
-    const lit = page.locator('.line[data-lit="now"]');
-    expect(await lit.locator('code').textContent()).toContain('write(');
+    const current = page.locator('.line[data-current="now"]');
+    expect(await current.locator('code').textContent()).toContain('write(');
     await page.keyboard.press('Home');
     const { line } = trace.events[write].source;
     await page.locator(`button[data-line="${line}"]`).click();
@@ -253,44 +269,44 @@ describeInBrowser('the theatre', () => {
     await page.close();
   });
 
-  test('“what comes next?” waits for an answer, and tells whether it was so', async () => {
+  test('the quiz waits for an answer, and then shows whether it was correct', async () => {
     const page = await openTheatre('mechanism=pipe&guess=1', STILL);
     const trace = await recordingOf(page, 'pipe');
     const role = trace.processes.find((/** @type {any} */ { pid }) => pid === trace.events[0].pid).role;
     await page.keyboard.press('ArrowRight');
-    expect(await page.locator('#where').textContent()).toMatch(/^0 \//);
+    expect(await page.locator('#position').textContent()).toMatch(/^0 \//);
     await expectAccessible(page);
     await page.locator('#question button', { hasText: `${role}: ${trace.events[0].name}` }).click();
-    expect(await page.locator('#where').textContent()).toMatch(/^1 \//);
-    expect(await page.locator('trace-play .notice').textContent()).toMatch(/^Yes\./);
+    expect(await page.locator('#position').textContent()).toMatch(/^1 \//);
+    expect(await page.locator('trace-player .notice').textContent()).toMatch(/^Yes, it is /);
     await page.close();
   });
 
-  test('a step is told to those who listen', async () => {
+  test('a step is announced to screen readers', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
     await page.keyboard.press('ArrowRight');
-    const said = String(await page.locator('#spoken').textContent());
-    expect(said).toBe(await page.locator('.caption').textContent());
-    expect(said.length).toBeGreaterThan(20);
+    const text = String(await page.locator('#announcements').textContent());
+    expect(text).toBe(await page.locator('.caption').textContent());
+    expect(text.length).toBeGreaterThan(20);
     await page.close();
   });
 
-  test('recording again shows what was just recorded', async () => {
+  test('Record again shows the new recording', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
     const before = await recordingOf(page, 'pipe');
-    await page.getByRole('button', { name: 'Record it again here' }).click();
-    await page.locator('trace-play .notice', { hasText: /^Recorded/ }).waitFor();
+    await page.getByRole('button', { name: 'Record again' }).click();
+    await page.locator('trace-player .notice', { hasText: /^Recorded/ }).waitFor();
     const after = await recordingOf(page, 'pipe');
     expect(after.origin).toBe('recorded');
     expect(after.recordedAt).not.toBe(before.recordedAt);
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Record it again here'); // not lost
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Record again'); // the focus stays
     await page.keyboard.press('End');
     expect(await logOf(page)).toEqual(after.events.map(written));
     await page.close();
   });
 
   describe.each(['light', 'dark'])('%s', (colorScheme) => {
-    test('axe finds nothing: at the start, asleep, at the end, side by side, with help', async () => {
+    test('axe finds no violation at the start, during sleep, at the end, or in the help', async () => {
       const page = await openTheatre('mechanism=pipe', { colorScheme, ...STILL });
       await expectAccessible(page);
       await page.keyboard.press('2');
@@ -300,48 +316,57 @@ describeInBrowser('the theatre', () => {
       expect(await page.locator('.process[data-state="sleeps"]').count()).toBeGreaterThan(0);
       await expectAccessible(page);
       await page.keyboard.press('End');
-      await expectAccessible(page);
+      await expectAccessible(page, TEXTS);
       await page.keyboard.press('?');
       expect(await page.locator('dialog[open]').count()).toBe(1);
-      await expectAccessible(page);
-      await page.keyboard.press('Escape');
+      await expectAccessible(page, TEXTS);
       await page.close();
-      for (const mechanism of MECHANISMS) {
-        const beside = mechanism === 'ring' ? 'shm-sem' : 'ring';
-        const both = await openTheatre(`mechanism=${mechanism}&with=${beside}&at=60`, { colorScheme, ...STILL });
-        await expectAccessible(both);
-        expect(both.troubles()).toEqual([]);
-        await both.close();
+    });
+
+    test('axe finds no violation in any mechanism, side by side with another', async () => {
+      const page = await openTheatre('mechanism=shm-sem&with=ring&at=60', { colorScheme, ...STILL });
+      await expectAccessible(page); // its log has what the pipe's has not: a failed call and steps
+      for (const mechanism of ['shm-spin', 'pipe', 'uds', 'tcp']) {
+        await show(page, `mechanism=${mechanism}&with=ring&at=60`);
+        await expectAccessible(page, TEXTS);
       }
+      expect(page.troubles()).toEqual([]);
+      await page.close();
     });
   });
 
-  test('no page is wider than a phone', async () => {
+  test('the page fits a phone’s width', async () => {
     const page = await openTheatre('mechanism=shm-sem&with=tcp&at=40', { viewport: { width: 390, height: 844 } });
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
     await page.close();
   });
 
-  test('of several choices in a row the last one is shown, whichever answer comes first', async () => {
+  test('of several choices in a row, the last one is shown, whichever answer arrives first', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
+    let release = () => {};
+    /** @type {Promise<void>} */
+    const released = new Promise((resolve) => {
+      release = resolve;
+    });
     await page.route('**/api/traces/uds', async (route) => {
-      await new Promise((resolve) => setTimeout(resolve, 700));
+      await released;
       await route.continue();
     });
     await page.locator('input[value="uds"]').check({ force: true });
     await page.locator('input[value="tcp"]').check({ force: true });
     const late = page.waitForResponse('**/api/traces/uds');
-    await page.locator('trace-play[data-mechanism="tcp"]').waitFor();
-    await late;
-    await page.waitForTimeout(100);
-    expect(await page.locator('trace-play').getAttribute('data-mechanism')).toBe('tcp');
+    await page.locator('trace-player[data-mechanism="tcp"]').waitFor();
+    release();
+    await (await late).finished();
+    await page.evaluate(() => fetch('/api/mechanisms').then((answer) => answer.text())); // handled after the late one
+    expect(await page.locator('trace-player').getAttribute('data-mechanism')).toBe('tcp');
     expect(page.url()).toContain('mechanism=tcp');
     await page.close();
   });
 
-  test('where the system forces its colours, the lanes and the present line can be told', async () => {
+  test('with forced colors, the timeline and the current line are still distinct', async () => {
     const page = await openTheatre('mechanism=pipe&at=28', { ...STILL, forcedColors: 'active' });
-    const colours = await page.locator('trace-timeline canvas').evaluate((canvas) => {
+    const colors = await page.locator('trace-timeline canvas').evaluate((canvas) => {
       const { width, height } = /** @type {HTMLCanvasElement} */ (canvas);
       const ink = /** @type {HTMLCanvasElement} */ (canvas).getContext('2d');
       const { data } = /** @type {CanvasRenderingContext2D} */ (ink).getImageData(
@@ -354,7 +379,7 @@ describeInBrowser('the theatre', () => {
       for (let i = 0; i < data.length; i += 4) seen.add(data.slice(i, i + 3).join());
       return seen.size;
     });
-    expect(colours).toBeGreaterThan(10); // lines, bars and letters on their ground: not one block
+    expect(colors).toBeGreaterThan(10); // lines, bars and letters on their ground: not one block
     const background = (/** @type {string} */ selector) =>
       page
         .locator(selector)
@@ -364,60 +389,60 @@ describeInBrowser('the theatre', () => {
     await page.close();
   });
 
-  test('every move while paused is told once, and the part that it came to', async () => {
+  test('every move while paused is announced once, with the part that it reached', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
     for (const [key, part] of [
       ['2', 'message 1'],
       ['n', 'message 2'],
-      ['3', 'tear-down'],
-      ['Home', 'set-up'],
+      ['3', 'teardown'],
+      ['Home', 'setup'],
     ]) {
       await page.keyboard.press(key);
-      expect(await page.locator('#spoken').textContent()).toMatch(new RegExp(`${part}$`));
-      expect(await page.locator('#where').textContent()).toMatch(new RegExp(`${part}$`));
+      expect(await page.locator('#announcements').textContent()).toMatch(new RegExp(`${part}$`));
+      expect(await page.locator('#position').textContent()).toMatch(new RegExp(`${part}$`));
     }
     await page.keyboard.press('+');
-    expect(await page.locator('#spoken').textContent()).toBe('Speed 2');
+    expect(await page.locator('#announcements').textContent()).toBe('Speed 2');
     await page.close();
   });
 
-  test('a question goes with its moment', async () => {
+  test('a question disappears with its moment', async () => {
     const page = await openTheatre('mechanism=pipe&guess=1', STILL);
     await page.keyboard.press('ArrowRight');
     expect(await page.locator('#question button').count()).toBeGreaterThan(1);
     await page.keyboard.press('End');
     expect(await page.locator('#question').isVisible()).toBe(false);
-    await page.locator('#beside').selectOption('ring');
-    await page.waitForFunction(() => document.querySelectorAll('trace-play').length === 2);
-    expect(await page.locator('#guess').isDisabled()).toBe(true);
+    await page.locator('#compare-with').selectOption('ring');
+    await page.waitForFunction(() => document.querySelectorAll('trace-player').length === 2);
+    expect(await page.locator('#quiz').isDisabled()).toBe(true);
     await page.close();
   });
 
-  test('keys of one character can be turned off, and stay off; Space and the arrows work on', async () => {
+  test('single-key shortcuts can be turned off, and stay off; Space and the arrow keys still work', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
     await page.keyboard.press('?');
-    await page.locator('#single').uncheck();
+    await page.locator('#single-keys').uncheck();
     await page.keyboard.press('Escape');
     await page.reload();
-    await page.locator('trace-play .caption').waitFor();
+    await page.locator('trace-player .caption').waitFor();
     await page.locator('#main').focus();
     await page.keyboard.press('n');
-    expect(await page.locator('#where').textContent()).toMatch(/^0 /);
+    expect(await page.locator('#position').textContent()).toMatch(/^0 /);
     await page.keyboard.press('ArrowRight');
-    expect(await page.locator('#where').textContent()).toMatch(/^1 /);
+    expect(await page.locator('#position').textContent()).toMatch(/^1 /);
     await page.close();
   });
 
-  test('when the server has gone, the page says so', async () => {
+  test('the page reports when the server does not respond', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
     await page.route('**/api/**', (/** @type {any} */ route) => route.abort());
     await page.keyboard.press('m');
     await page.keyboard.press('ArrowDown');
-    await page.locator('#trouble', { hasText: 'does not answer' }).waitFor();
+    await page.locator('#page-error', { hasText: 'does not respond' }).waitFor();
     await page.close();
   });
 
-  test.each(['/', '/bench.html'])('the own scripts of %s stay under 120 kB', async (path) => {
+  test.each(['/', '/bench.html'])('the scripts of %s, without libraries, are smaller than 120 kB', async (path) => {
     const page = await openPage(browser, lab, path, STILL);
     const scripts = await page.evaluate(() =>
       performance

@@ -37,14 +37,9 @@ const comparePipes = (a, b) => compareRuns(runOf([result('pipe', a)]), runOf([re
 
 describe('two runs', () => {
   test.each([
-    [{ tripNs: around(1000) }, { tripNs: around(1120) }, 'slower', 'round trip 12 % slower (1.00 µs, then 1.12 µs)'],
-    [{ tripNs: around(1000) }, { tripNs: around(750) }, 'faster', 'round trip 25 % faster (1.00 µs, then 750 ns)'],
-    [
-      { tripNs: around(1000) },
-      { tripNs: around(3000) },
-      'slower',
-      'round trip 3.00 times as long (1.00 µs, then 3.00 µs)',
-    ],
+    [{ tripNs: around(1000) }, { tripNs: around(1120) }, 'slower', 'round trip 12 % slower (1.00 µs → 1.12 µs)'],
+    [{ tripNs: around(1000) }, { tripNs: around(750) }, 'faster', 'round trip 25 % faster (1.00 µs → 750 ns)'],
+    [{ tripNs: around(1000) }, { tripNs: around(3000) }, 'slower', 'round trip 3.00 times as long (1.00 µs → 3.00 µs)'],
     [{ tripNs: around(1000) }, { tripNs: around(1010) }, 'undetected', 'pipe: no detectable difference.'],
     [{ tripNs: [1000, 1000] }, { tripNs: [5000, 5000] }, 'undetected', 'pipe: no detectable difference.'],
   ])('whose round trips are %j and %j: %s', (a, b, verdict, sentence) => {
@@ -57,10 +52,10 @@ describe('two runs', () => {
     [around(100), around(150), 'faster', 'throughput 50 % higher'],
     [around(100), around(400), 'faster', 'throughput 4.00 times as high'],
     [around(100), around(25), 'slower', 'throughput 75 % lower'],
-  ])('whose messages a second are %j and %j: %s', (a, b, verdict, sentence) => {
+  ])('whose messages per second are %j and %j: %s', (a, b, verdict, sentence) => {
     const { mechanisms, sentences } = comparePipes({ rate: a }, { rate: b });
     expect(mechanisms[0].throughput.verdict).toBe(verdict);
-    expect(sentences).toEqual([`pipe: round trip no detectable difference; ${sentence}.`]);
+    expect(sentences).toEqual([`pipe: no detectable difference in the round trip; ${sentence}.`]);
   });
 
   test('the figures are the medians of the samples that the verdict comes from, and their ratio', () => {
@@ -74,7 +69,10 @@ describe('two runs', () => {
       runOf([result('pipe', {}), result('uds', {}), result('ring', {})]),
     );
     expect(both.mechanisms.map(({ mechanism }) => mechanism)).toEqual(['pipe']);
-    expect(both.sentences.slice(1)).toEqual(['Only the first run has tcp.', 'Only the second run has uds, ring.']);
+    expect(both.sentences.slice(1)).toEqual([
+      'Only the baseline includes tcp.',
+      'Only the candidate includes uds, ring.',
+    ]);
   });
 
   const many = { tripNs: around(1000) };
@@ -82,19 +80,27 @@ describe('two runs', () => {
     [
       'machines',
       { environment: { cpu: 'Other' } },
-      'The machines differ (One, 2 cores, Linux, then Other, 2 cores, Linux).',
+      'The machines differ: One, 2 cores, Linux (baseline), Other, 2 cores, Linux (candidate).',
     ],
-    ['cores', { environment: { pinnedCores: null } }, 'The cores used differ (0 and 1, then not pinned).'],
-    ['sizes', { parameters: { sizeBytes: 4096 } }, 'The sizes differ (64 bytes, then 4 KiB).'],
-    ['messages', { parameters: { messages: 20_000 } }, 'The numbers of messages differ (1,000, then 20,000).'],
+    [
+      'cores',
+      { environment: { pinnedCores: null } },
+      'The cores used differ: 0 and 1 (baseline), not pinned (candidate).',
+    ],
+    ['sizes', { parameters: { sizeBytes: 4096 } }, 'The message sizes differ: 64 bytes (baseline), 4 KiB (candidate).'],
+    [
+      'messages',
+      { parameters: { messages: 20_000 } },
+      'The message counts differ: 1,000 (baseline), 20,000 (candidate).',
+    ],
     ['virtual', { environment: { virtualization: 'KVM' } }, 'virtual machine'],
   ])('that differ in what they measured come with a caution: %s', (_what, differing, caution) => {
     const { caution: said } = compareRuns(runOf([result('pipe', many)]), runOf([result('pipe', many)], differing));
     expect(said).toContain(caution);
   });
 
-  test('with too few samples to tell anything say so', () => {
-    expect(comparePipes({ tripNs: [1, 2, 3] }, many).caution).toContain('from 6 samples');
+  test('with too few samples come with a caution', () => {
+    expect(comparePipes({ tripNs: [1, 2, 3] }, many).caution).toContain('at least 6 samples');
   });
 
   test('of the same kind on the same machine need no caution', () => {
@@ -108,52 +114,54 @@ describe('under a chart', () => {
   const run = runOf([pipe, ring]);
 
   test('throughput names the most and the least, and their ratio', () => {
-    expect(explainCharts(run).throughput).toBe('ring carries 8,000 messages a second: 8.00 times as many as pipe.');
+    expect(explainCharts(run).throughput).toBe('ring carries 8,000 messages per second, 8.00 times as many as pipe.');
   });
 
   test('throughput calls a tie a tie', () => {
     const spin = result('shm-spin', { rate: around(7990) });
     expect(explainCharts(runOf([pipe, ring, spin])).throughput).toContain(
-      'no detectable difference from shm-spin: 8.00',
+      '8.00 times as many as pipe. There is no detectable difference between ring and shm-spin.',
     );
-    expect(explainCharts(runOf([ring, spin])).throughput).toContain('no difference from shm-spin, the lowest, can be');
+    expect(explainCharts(runOf([ring, spin])).throughput).toContain(
+      'no detectable difference from shm-spin, the lowest',
+    );
   });
 
-  test('throughput by too few samples to test is said to be so, and no difference is denied', () => {
+  test('throughput says when there are too few samples to test for ties', () => {
     const [few, fewer] = [result('ring', { rate: [8000, 8000] }), result('pipe', { rate: [1000, 1000] })];
     expect(explainCharts(runOf([few, fewer])).throughput).toContain(
-      '8.00 times as many as pipe, by 2 samples of each: too few to test for ties.',
+      '8.00 times as many as pipe; 2 samples of each are too few to test for ties.',
     );
   });
 
-  test('percentiles quote the farthest one that every mechanism has', () => {
+  test('percentiles quote the highest one that every mechanism has', () => {
     expect(explainCharts(run).percentiles).toBe(
-      'Over pipe one in 1,000 takes more than 200 µs, 10.0 times its median, and over ring one in 1,000 takes more than 400 ns, 4.00 times its median.',
+      'With pipe, one round trip in 1,000 takes more than 200 µs, 10.0 times its median; with ring, more than 400 ns, 4.00 times its median.',
     );
     const short = result('tcp', { ns: { p99: null, 'p99.9': null } });
     expect(explainCharts(runOf([short])).percentiles).toContain('one round trip in 10 ');
   });
 
-  test('distribution says whether the fastest and the slowest overlap, and is right', () => {
+  test('distribution says whether the fastest and the slowest mechanism overlap', () => {
     expect(explainCharts(run).distribution).toBe(
-      'Nine of ten round trips over ring take 80.0 ns to 120 ns, and over pipe 16.0 µs to 24.0 µs: the fastest of pipe is slower than all of those.',
+      'With ring, 90 % of the round trips take 80.0 ns to 120 ns; with pipe, 16.0 µs to 24.0 µs. Even the fastest pipe round trip is slower than those of ring.',
     );
     const near = result('uds', { tripNs: around(120) });
-    expect(explainCharts(runOf([ring, near])).distribution).toContain('the two ranges overlap');
+    expect(explainCharts(runOf([ring, near])).distribution).toContain('The two ranges overlap.');
   });
 
-  test('crossings set those that make none beside those that make some', () => {
+  test('crossings compare the mechanisms that make no system call with the others', () => {
     const tcp = result('tcp', { tripNs: around(40_000), calls: 4 });
     expect(explainCharts(runOf([pipe, ring, tcp])).crossings).toBe(
-      'Without a system call: ring, 100 ns a round trip; with 4 system calls: pipe and tcp, 20.0 µs to 40.0 µs a round trip, 200 times as long at the least.',
+      'Without system calls: ring, 100 ns per round trip. With 4 system calls: pipe and tcp, 20.0 µs to 40.0 µs per round trip, at least 200 times as long.',
     );
   });
 
   test('crossings claim nothing that was not counted', () => {
     const uncounted = result('pipe', { calls: null });
     expect(explainCharts(runOf([uncounted])).crossings).toMatch(/could not be counted/);
-    expect(explainCharts(runOf([ring])).crossings).toBe('Without a system call: ring, 100 ns a round trip.');
-    expect(explainCharts(runOf([pipe])).crossings).toBe('With 4 system calls: pipe, 20.0 µs a round trip.');
+    expect(explainCharts(runOf([ring])).crossings).toBe('Without system calls: ring, 100 ns per round trip.');
+    expect(explainCharts(runOf([pipe])).crossings).toBe('With 4 system calls: pipe, 20.0 µs per round trip.');
   });
 
   test('one mechanism alone is compared with nothing', () => {

@@ -1,6 +1,6 @@
 'use strict';
 // The number of system calls that each mechanism makes per message, counted by the kernel.
-const { countCrossings, slope } = require('../lib/bench/crossings.js');
+const { countCrossings, slope } = require('../lib/measure/crossings.js');
 const { eventsOf, run } = require('./support.js');
 
 const [machine] = eventsOf(run('crossings-bench', ['--describe']).stdout);

@@ -1,10 +1,10 @@
 'use strict';
-// Kill anything, at any moment: the others notice, end, and nothing of ours remains.
+// Whatever is killed, at whatever moment: the other processes notice and exit, and nothing is left behind.
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { built, eventsOf, leftovers, ourProcesses, root, start, until } = require('./support.js');
 
-/** Children of a process, by /proc. @param {number} pid @returns {number[]} */
+/** Ids of a process's children. @param {number} pid @returns {number[]} */
 function childrenOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
@@ -13,8 +13,8 @@ function childrenOf(pid) {
   }
 }
 
-/** @param {import('node:child_process').ChildProcess} child */
-const ended = (child) =>
+/** How a process ends. @param {import('node:child_process').ChildProcess} child */
+const endOf = (child) =>
   new Promise((resolve) => {
     let stdout = '';
     child.stdout?.on('data', (text) => {
@@ -32,9 +32,9 @@ beforeEach(async () => {
 });
 
 describe.each(['pipe', 'shm-spin', 'shm-sem', 'ring'])('over %s', (mechanism) => {
-  test.each([0, 1])('when side %i is killed in the middle, the run says so and fails', async (side) => {
+  test.each([0, 1])('when side %i is killed, the run reports it and fails', async (side) => {
     const bench = start(built('crossings-bench'), endless(mechanism));
-    const result = ended(bench);
+    const result = endOf(bench);
     const sides = () => childrenOf(bench.pid ?? 0).flatMap(childrenOf);
     await until(() => sides().length === 2);
     process.kill(sides()[side], 'SIGKILL');
@@ -44,9 +44,9 @@ describe.each(['pipe', 'shm-spin', 'shm-sem', 'ring'])('over %s', (mechanism) =>
     expect(leftovers()).toEqual(before);
   });
 
-  test('when the program itself is killed, its processes end too', async () => {
+  test('when the program is killed, its processes exit too', async () => {
     const bench = start(built('crossings-bench'), endless(mechanism));
-    const result = ended(bench);
+    const result = endOf(bench);
     await until(() => childrenOf(bench.pid ?? 0).flatMap(childrenOf).length === 2);
     bench.kill('SIGKILL');
     await result;
@@ -54,9 +54,9 @@ describe.each(['pipe', 'shm-spin', 'shm-sem', 'ring'])('over %s', (mechanism) =>
     expect(leftovers()).toEqual(before);
   });
 
-  test('when the supervisor is killed, the program tidies up and fails', async () => {
+  test('when the supervisor is killed, the program cleans up and fails', async () => {
     const bench = start(built('crossings-bench'), endless(mechanism));
-    const result = ended(bench);
+    const result = endOf(bench);
     await until(() => childrenOf(bench.pid ?? 0).flatMap(childrenOf).length === 2);
     process.kill(childrenOf(bench.pid ?? 0)[0], 'SIGKILL');
     expect(await result).toMatchObject({ status: 1 });
@@ -65,17 +65,11 @@ describe.each(['pipe', 'shm-spin', 'shm-sem', 'ring'])('over %s', (mechanism) =>
   });
 });
 
-test('killed at a hundred different moments of its set-up, the program leaves nothing', async () => {
+test('a program killed at any of a hundred moments during its set-up leaves nothing behind', async () => {
+  const short = ['--mechanism', 'shm-sem', '--messages', '100', '--round-trips', '100'];
   for (let i = 0; i < 100; i++) {
-    const bench = start(built('crossings-bench'), [
-      '--mechanism',
-      'shm-sem',
-      '--messages',
-      '100',
-      '--round-trips',
-      '100',
-    ]);
-    const result = ended(bench);
+    const bench = start(built('crossings-bench'), short);
+    const result = endOf(bench);
     await new Promise((resolve) => setTimeout(resolve, 20 + (i % 20)));
     bench.kill('SIGKILL');
     await result;
@@ -91,18 +85,18 @@ describe('crossings bench', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ])('stopped by %s in the middle of a sample, exits with %i and leaves nothing', async (signal, expected) => {
+  ])('stopped by %s during a sample, it exits with %i and leaves nothing behind', async (signal, expected) => {
     const child = bench();
-    const result = ended(child);
+    const result = endOf(child);
     await until(() => ourProcesses().length > 2);
     child.kill(/** @type {NodeJS.Signals} */ (signal));
     expect(await result).toMatchObject({ status: expected, stdout: '' });
     expect(leftovers()).toEqual(before);
   });
 
-  test('killed outright, takes its programs with it', async () => {
+  test('when it is killed, the programs it started exit too', async () => {
     const child = bench();
-    const result = ended(child);
+    const result = endOf(child);
     await until(() => ourProcesses().length > 2);
     child.kill('SIGKILL');
     await result;

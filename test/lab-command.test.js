@@ -1,5 +1,5 @@
 'use strict';
-// `crossings lab`: how it starts, what it says when it cannot, and that nothing of it stays however it ends.
+// `crossings lab`: how it starts, its errors, and that it leaves no process and no file behind, however it ends.
 const { spawnSync } = require('node:child_process');
 const { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } = require('node:fs');
 const net = require('node:net');
@@ -13,50 +13,52 @@ const LONG = { effort: 'thorough', mechanisms: ['shm-sem', 'pipe'], messages: 1_
 const folder = mkdtempSync(join(tmpdir(), 'lab-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Starts it and waits for its address. @param {string[]} args */
+/** Start it and wait for its address. @param {string[]} args */
 async function startLab(...args) {
-  const child = start(process.execPath, [join(root, 'lib', 'cli.js'), 'lab', '--data', folder, ...args]);
-  const said = { stdout: '', stderr: '' };
+  const child = start(process.execPath, [join(root, 'server', 'cli.js'), 'lab', '--data', folder, ...args]);
+  const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => {
-    said.stdout += text;
+    output.stdout += text;
   });
   child.stderr.setEncoding('utf8').on('data', (text) => {
-    said.stderr += text;
+    output.stderr += text;
   });
   /** @type {Promise<number | null>} */
   const ended = new Promise((resolve) => child.once('close', resolve));
-  await until(() => said.stdout.includes('\n') || child.exitCode !== null);
-  const { port, searchParams } = new URL(said.stdout.split('\n')[0]);
+  await until(() => output.stdout.includes('\n') || child.exitCode !== null);
+  const { port, searchParams } = new URL(output.stdout.split('\n')[0]);
   const server = { port: Number(port), token: String(searchParams.get('token')) };
-  return { child, said, ended, ...server, ...clientOf(server) };
+  return { child, output, ended, ...server, ...clientOf(server) };
 }
 
-/** A port in use until the returned function is called. @param {number} [wanted] */
-async function occupy(wanted = 0) {
+/** Occupy a port until `free` is called. @param {number} [requested] */
+async function occupy(requested = 0) {
   const server = net.createServer();
-  await new Promise((resolve, reject) => server.once('error', reject).listen(wanted, '127.0.0.1', () => resolve(null)));
+  await new Promise((resolve, reject) =>
+    server.once('error', reject).listen(requested, '127.0.0.1', () => resolve(null)),
+  );
   const { port } = /** @type {net.AddressInfo} */ (server.address());
   return { port, free: () => new Promise((resolve) => server.close(resolve)) };
 }
 
-test('its first line is the address with the token, and nothing else is on standard output', async () => {
-  const { child, said, ended, ask, token } = await startLab('--port', '0');
-  expect(said.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}\n$/);
+test('it prints its address with the token on standard output, and nothing else', async () => {
+  const { child, output, ended, ask, token } = await startLab('--port', '0');
+  expect(output.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}\n$/);
   expect((await ask('/api/mechanisms')).status).toBe(200);
   expect((await ask('/')).text).toContain('<title>');
   await ask(`/?token=${token}`);
   child.kill('SIGTERM');
   expect(await ended).toBe(143);
-  expect(said.stdout.trimEnd().split('\n')).toHaveLength(1);
+  expect(output.stdout.trimEnd().split('\n')).toHaveLength(1);
 });
 
-test('its log is one line of JSON for each request, and never tells the token', async () => {
-  const { child, said, ended, ask, token } = await startLab('--port', '0');
+test('its log has one line of JSON per request, without the token', async () => {
+  const { child, output, ended, ask, token } = await startLab('--port', '0');
   await ask(`/?token=${token}`);
   await ask('/api/mechanisms', { headers: { 'x-crossings-token': 'wrong' } });
   child.kill('SIGTERM');
   await ended;
-  const lines = said.stderr
+  const lines = output.stderr
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
@@ -64,11 +66,11 @@ test('its log is one line of JSON for each request, and never tells the token', 
     expect.objectContaining({ method: 'GET', path: '/', status: 303, ms: expect.any(Number) }),
     expect.objectContaining({ method: 'GET', path: '/api/mechanisms', status: 403, ms: expect.any(Number) }),
   ]);
-  expect(said.stderr).not.toContain(token);
+  expect(output.stderr).not.toContain(token);
 });
 
-describe('in the middle of a run,', () => {
-  /** A lab that runs, its processes, and what there was before. */
+describe('during a run,', () => {
+  /** A lab with a run in progress, its processes, and the files from before. */
   async function running() {
     const before = leftovers();
     const lab = await startLab('--port', '0');
@@ -82,7 +84,7 @@ describe('in the middle of a run,', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ])('%s ends it with status %i, its processes gone before it', async (signal, status) => {
+  ])('%s ends it with status %i, after its processes have ended', async (signal, status) => {
     const { child, ended, processes } = await running();
     child.kill(/** @type {NodeJS.Signals} */ (signal));
     expect(await ended).toBe(status);
@@ -90,7 +92,7 @@ describe('in the middle of a run,', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('SIGKILL takes its processes with it and leaves no file', async () => {
+  test('SIGKILL also ends its processes, and no file is left', async () => {
     const { child, ended, processes, before } = await running();
     child.kill('SIGKILL');
     await ended;
@@ -102,21 +104,21 @@ describe('in the middle of a run,', () => {
 });
 
 describe('a port in use', () => {
-  test('that was asked for is refused in a sentence', async () => {
+  test('is an error if it was given with --port', async () => {
     const { port, free } = await occupy();
     const { status, stdout, stderr } = cli(['lab', '--no-open', '--data', folder, '--port', String(port)]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(
-      new RegExp(`^Port ${port} is in use by another program: [^\\n]* --port\\. \\(ERR_PORT_IN_USE\\)\\n$`),
+      new RegExp(`^Port ${port} is already in use\\. [^\\n]* --port\\. \\(ERR_PORT_IN_USE\\)\\n$`),
     );
     await free();
   });
 
-  test('that is only the usual one makes it take another, and say so', async () => {
-    const taken = await occupy(7411).catch(() => null); // by a lab of the reader's, otherwise
-    const { child, said, ended, port, ask } = await startLab('--no-open');
+  test('makes it choose another, and report that, if it is only the default', async () => {
+    const taken = await occupy(7411).catch(() => null); // a lab of the user's may occupy it already
+    const { child, output, ended, port, ask } = await startLab('--no-open');
     expect(port).not.toBe(7411);
-    expect(said.stderr).toContain(`Port 7411 is in use, perhaps by another lab, so this one took port ${port}.\n`);
+    expect(output.stderr).toContain(`Port 7411 is in use, perhaps by another lab; using port ${port} instead.\n`);
     expect((await ask('/api/mechanisms')).status).toBe(200);
     child.kill('SIGTERM');
     await ended;
@@ -124,7 +126,7 @@ describe('a port in use', () => {
   });
 });
 
-describe('is refused with status 2 and a sentence:', () => {
+describe('invalid arguments: status 2 and an error that names what is valid:', () => {
   const file = join(folder, '..', `lab-file-${process.pid}`);
   beforeAll(() => writeFileSync(file, ''));
   afterAll(() => rmSync(file));
@@ -146,22 +148,26 @@ describe('is refused with status 2 and a sentence:', () => {
   });
 });
 
-test('where nothing has been built, it says how to build it', () => {
+test('if nothing has been built, its error explains how to build it', () => {
   const copy = mkdtempSync(join(tmpdir(), 'unbuilt-'));
   for (const part of ['lib', 'server', 'package.json']) cpSync(join(root, part), join(copy, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(copy, 'lib', 'cli.js'), 'lab', '--port', '0'], {
-    encoding: 'utf8',
-  });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(copy, 'server', 'cli.js'), 'lab', '--port', '0'],
+    {
+      encoding: 'utf8',
+    },
+  );
   rmSync(copy, { recursive: true });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-  expect(stderr).toMatch(/^The program crossings-\w+ has not been built; run `npm install` [^\n]*\.\n$/);
+  expect(stderr).toMatch(/^crossings-\w+ has not been built: run `npm install` [^\n]*\.\n$/);
 });
 
-test('no other command, and no program that requires crossings, loads the web server', () => {
-  const asked = `
-    require('./lib/index.js'); require('./lib/bench/command.js'); require('./lib/lab.js');
-    console.log(Object.keys(require.cache).filter((path) => /\\/server\\/|node_modules\\/(express|zod|pino)\\//.test(path)).length);`;
-  const { stdout } = spawnSync(process.execPath, ['-e', asked], { cwd: root, encoding: 'utf8' });
+test('no other command loads the web server, and requiring crossings does not either', () => {
+  const script = `
+    require('./lib/index.js'); require('./lib/cli.js'); require('./server/lab-command.js');
+    console.log(Object.keys(require.cache).filter((path) => /\\/server\\/(?!lab-command)|node_modules\\/(express|zod|pino)\\//.test(path)).length);`;
+  const { stdout } = spawnSync(process.execPath, ['-e', script], { cwd: root, encoding: 'utf8' });
   expect(stdout).toBe('0\n');
 });

@@ -9,7 +9,7 @@ const pino = require('pino').default;
 const { startServer } = require('../server/server.js');
 
 /** @typedef {{status: number, headers: http.IncomingHttpHeaders, text: string, body: any}} Answer */
-/** @typedef {{method?: string, headers?: Record<string, string | undefined>, body?: unknown}} Asked */
+/** @typedef {{method?: string, headers?: Record<string, string | undefined>, body?: unknown}} Request */
 
 /** @param {http.IncomingMessage} response @returns {Promise<string>} */
 async function textOf(response) {
@@ -27,20 +27,20 @@ function parsed(text) {
   }
 }
 
-/** Headers without those that a test took away. @param {Record<string, string | undefined>} headers */
+/** Headers without those that a test removes with undefined. @param {Record<string, string | undefined>} headers */
 const present = (headers) =>
   /** @type {Record<string, string>} */ (
     Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
   );
 
 /**
- * A client of the server on a port: it has every right unless a test gives other headers.
+ * A client of the server on a port, with valid credentials unless a test overrides headers.
  * @param {{port: number, token: string}} server
  */
 function clientOf({ port, token }) {
   const host = `127.0.0.1:${port}`;
 
-  /** @param {string} path @param {Asked} asked @returns {Promise<http.IncomingMessage>} */
+  /** @param {string} path @param {Request} options @returns {Promise<http.IncomingMessage>} */
   const open = (path, { method = 'GET', headers = {}, body }) =>
     new Promise((resolve, reject) => {
       const changing = method === 'GET' ? {} : { origin: `http://${host}`, 'content-type': 'application/json' };
@@ -53,9 +53,9 @@ function clientOf({ port, token }) {
 
   return {
     host,
-    /** @param {string} path @param {Asked} [asked] @returns {Promise<Answer>} */
-    async ask(path, asked = {}) {
-      const response = await open(path, asked);
+    /** @param {string} path @param {Request} [options] @returns {Promise<Answer>} */
+    async ask(path, options = {}) {
+      const response = await open(path, options);
       const text = await textOf(response);
       return { status: Number(response.statusCode), headers: response.headers, text, body: parsed(text) };
     },
@@ -72,7 +72,7 @@ function clientOf({ port, token }) {
 }
 
 /**
- * A server in this process. `logged` gathers what it logs.
+ * A server in this process. `logged` collects its log lines.
  * @param {{dataFolder?: string, limitsMs?: Record<string, number>}} [options]
  */
 async function startLabHere({ dataFolder, limitsMs } = {}) {

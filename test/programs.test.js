@@ -18,7 +18,7 @@ function failing(script, mode = 0o755) {
   const program = join(folder, 'build', 'Release', 'crossings-bench');
   writeFileSync(program, script);
   chmodSync(program, mode);
-  const code = `require(${JSON.stringify(join(folder, 'lib/bench/programs.js'))}).runProgram('crossings-bench', [])
+  const code = `require(${JSON.stringify(join(folder, 'lib/measure/programs.js'))}).runProgram('crossings-bench', [])
     .then((events) => console.log(JSON.stringify({ events })), ({ code, message }) => console.log(JSON.stringify({ code, message })));`;
   const { stdout, stderr } = spawnSync(process.execPath, ['-e', code], { encoding: 'utf8' });
   expect(stderr).toBe('');
@@ -40,5 +40,5 @@ test('a line that is not JSON is reported', () => {
 test('a program that cannot be started is reported', () => {
   const { code, message } = failing('#!/no/such/shell\n');
   expect(code).toBe('ERR_PROGRAM');
-  expect(message).toMatch(/^crossings-bench could not be run: /);
+  expect(message).toMatch(/^Cannot run crossings-bench: /);
 });

@@ -1,5 +1,5 @@
 'use strict';
-const { RoundTrips } = require('../lib/bench/round-trips.js');
+const { RoundTrips } = require('../lib/measure/round-trips.js');
 
 /** Each nanosecond from 1 to n once. @param {number} n @returns {[number, number][]} */
 const each = (n) => Array.from({ length: n }, (_, i) => [i + 1, 1]);

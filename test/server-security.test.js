@@ -1,5 +1,5 @@
 'use strict';
-// Whoever is not a page of this lab, let in by its token, gets nothing and starts nothing.
+// A client that is not a page of this lab, or does not have its token, can read nothing and start nothing.
 const { connect } = require('node:net');
 const { descendantsOf, startLabHere } = require('./lab.js');
 
@@ -12,7 +12,7 @@ afterAll(() => lab.close());
 
 const RUN = { effort: 'quick', mechanisms: ['pipe'], messages: 100 };
 
-/** Nothing goes on and nothing went on. */
+/** No run is in progress, and none was started. */
 async function expectNothingStarted() {
   expect((await lab.ask('/api/mechanisms')).body.running).toBeNull();
   expect((await lab.ask('/api/runs')).body.runs).toEqual([]);
@@ -53,8 +53,8 @@ describe('a wrong Host is refused, everywhere:', () => {
   });
 
   test.each([
-    ['none at all', ''],
-    ['two of them', 'Host: 127.0.0.1:PORT\r\nHost: evil.com\r\n'],
+    ['missing', ''],
+    ['given twice', 'Host: 127.0.0.1:PORT\r\nHost: evil.com\r\n'],
   ])('%s', async (_what, hosts) => {
     const socket = connect(lab.port, '127.0.0.1');
     socket.end(`GET / HTTP/1.1\r\n${hosts.replace('PORT', String(lab.port))}Connection: close\r\n\r\n`);
@@ -72,15 +72,15 @@ test.each(['127.0.0.1:PORT', 'localhost:PORT', '[::1]:PORT', 'LOCALHOST:PORT'])(
   },
 );
 
-describe('without the token nothing of /api is told or done:', () => {
+describe('without the token, /api answers and starts nothing:', () => {
   const cookie = (/** @type {string} */ value) => ({ 'x-crossings-token': undefined, cookie: value });
   test.each([
     ['none', () => ({ 'x-crossings-token': undefined })],
     ['an empty one', () => ({ 'x-crossings-token': '' })],
-    ['another', () => ({ 'x-crossings-token': 'A'.repeat(43) })],
+    ['a wrong one', () => ({ 'x-crossings-token': 'A'.repeat(43) })],
     ['its beginning', () => ({ 'x-crossings-token': lab.token.slice(0, -1) })],
-    ['one that goes on', () => ({ 'x-crossings-token': `${lab.token}A` })],
-    ['a cookie with another', () => cookie(`crossings-${lab.port}=${'A'.repeat(43)}`)],
+    ['one that is longer', () => ({ 'x-crossings-token': `${lab.token}A` })],
+    ['a cookie with a wrong one', () => cookie(`crossings-${lab.port}=${'A'.repeat(43)}`)],
     ['the cookie of another port', () => cookie(`crossings-1=${lab.token}`)],
   ])('%s', async (_what, headers) => {
     const paths = ['/api/mechanisms', '/api/runs', '/api/traces/pipe', '/api/nothing', '/api'];
@@ -89,7 +89,7 @@ describe('without the token nothing of /api is told or done:', () => {
     await expectNothingStarted();
   });
 
-  test('in the address of an API call it counts for nothing', async () => {
+  test('in the address of an API call it is ignored', async () => {
     const headers = { 'x-crossings-token': undefined };
     expectRefused(await lab.ask(`/api/mechanisms?token=${lab.token}`, { headers }), 'ERR_TOKEN');
   });
@@ -104,8 +104,8 @@ describe('the printed address', () => {
     expect(cookie.split('; ').sort()).toEqual(
       [`crossings-${lab.port}=${lab.token}`, 'HttpOnly', 'Path=/', 'SameSite=Strict'].sort(),
     );
-    const asked = { headers: { 'x-crossings-token': undefined, cookie: `other=1; ${cookie.split(';')[0]}` } };
-    expect((await lab.ask('/api/mechanisms', asked)).status).toBe(200);
+    const request = { headers: { 'x-crossings-token': undefined, cookie: `other=1; ${cookie.split(';')[0]}` } };
+    expect((await lab.ask('/api/mechanisms', request)).status).toBe(200);
   });
 
   test('never leads to another host', async () => {
@@ -115,14 +115,14 @@ describe('the printed address', () => {
     }
   });
 
-  test('of an earlier start is refused in a sentence, and sets no cookie', async () => {
+  test('of an earlier start is refused, and sets no cookie', async () => {
     const { status, text, headers } = await lab.ask(`/?token=${'A'.repeat(43)}`);
     expect({ status, cookie: headers['set-cookie'] }).toEqual({ status: 403, cookie: undefined });
-    expect(text).toMatch(/^This address belongs to an earlier start of the lab.*\.\n$/);
+    expect(text).toMatch(/^This address is from an earlier start of the lab\..*\.\n$/);
   });
 });
 
-describe('what changes something is refused', () => {
+describe('a request that changes something is refused', () => {
   const changes = [
     ['POST', '/api/runs', RUN],
     ['POST', '/api/traces', { mechanism: 'pipe' }],
@@ -154,19 +154,19 @@ describe('what changes something is refused', () => {
     await expectNothingStarted();
   });
 
-  test('when it is a form of another site', async () => {
+  test('when it is a form on another site', async () => {
     const headers = { origin: 'http://evil.com', 'content-type': 'application/x-www-form-urlencoded' };
     expectRefused(await lab.ask('/api/runs', { method: 'POST', headers, body: 'effort=quick' }), 'ERR_ORIGIN');
     await expectNothingStarted();
   });
 });
 
-test.each(['cross-site', 'same-site'])('a page that the browser calls %s reads nothing', async (site) => {
+test.each(['cross-site', 'same-site'])('a page that the browser marks as %s can read nothing', async (site) => {
   expectRefused(await lab.ask('/api/runs', { headers: { 'sec-fetch-site': site } }), 'ERR_ORIGIN');
   expectRefused(await lab.ask('/api/runs', { headers: { origin: 'http://evil.com' } }), 'ERR_ORIGIN');
 });
 
-test('no answer lets another site read it', async () => {
+test('no answer allows another site to read it', async () => {
   const preflight = await lab.ask('/api/runs', { method: 'OPTIONS', headers: { origin: 'http://evil.com' } });
   expectRefused(preflight, 'ERR_ORIGIN');
   for (const { headers } of [preflight, await lab.ask('/'), await lab.ask('/api/runs')]) {
@@ -175,7 +175,7 @@ test('no answer lets another site read it', async () => {
   }
 });
 
-test('every answer has a policy that allows nothing inline and nothing from elsewhere', async () => {
+test('every answer has a policy that allows no inline code and no other host', async () => {
   for (const path of ['/', '/bench.html', '/nowhere', '/api/mechanisms', '/vendor/chart.umd.min.js']) {
     const { headers } = await lab.ask(path);
     const policy = String(headers['content-security-policy']);
@@ -188,7 +188,7 @@ test('every answer has a policy that allows nothing inline and nothing from else
   }
 });
 
-test('nothing of /api is kept by caches', async () => {
+test('caches do not store what /api answers', async () => {
   expect((await lab.ask('/api/mechanisms')).headers['cache-control']).toBe('no-store');
 });
 

@@ -1,5 +1,5 @@
 'use strict';
-// Recordings over HTTP: those that ship, those made here, and what is said where nothing can be recorded.
+// Recordings over HTTP: the shipped ones, new ones, and the errors where recording is impossible.
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { CrossingsError } = require('../lib/channel/errors.js');
@@ -23,7 +23,7 @@ afterEach(async () => {
 /** @param {object} body */
 const record = (body) => lab.ask('/api/traces', { method: 'POST', body });
 
-test('the list of mechanisms says what can be played and whether anything can be recorded', async () => {
+test('the list of mechanisms states what can be played and whether this machine can record', async () => {
   const { mechanisms, tracing, running, version } = (await lab.ask('/api/mechanisms')).body;
   expect(mechanisms.map((/** @type {any} */ { name }) => name)).toEqual(MECHANISMS);
   for (const { title, source } of mechanisms) {
@@ -36,12 +36,12 @@ test('the list of mechanisms says what can be played and whether anything can be
   );
 });
 
-test.each(MECHANISMS)('the recording of %s that ships is played as it is', async (mechanism) => {
+test.each(MECHANISMS)('the shipped recording of %s is served unchanged', async (mechanism) => {
   const shipped = JSON.parse(readFileSync(join(root, 'server', 'recordings', `${mechanism}.json`), 'utf8'));
   expect((await lab.ask(`/api/traces/${mechanism}`)).body).toEqual({ ...shipped, origin: 'shipped' });
 });
 
-test('a recording is saved for Perfetto with the converter of the command line', async () => {
+test('a recording is exported for Perfetto with the command line’s own converter', async () => {
   const { headers, body } = await lab.ask('/api/traces/pipe/perfetto');
   const { origin, ...trace } = (await lab.ask('/api/traces/pipe')).body;
   expect(origin).toBe('shipped');
@@ -49,7 +49,7 @@ test('a recording is saved for Perfetto with the converter of the command line',
   expect(headers['content-disposition']).toMatch(/^attachment; filename="?crossings-pipe\.perfetto\.json"?$/);
 });
 
-test('what was recorded here takes the place of what ships, for its mechanism alone', async () => {
+test('a new recording replaces the shipped one of its mechanism, and no other', async () => {
   const { tracing } = (await lab.ask('/api/mechanisms')).body;
   const { status, body } = await record({ mechanism: 'pipe', messages: 3 });
   if (!tracing.allowed)
@@ -62,20 +62,20 @@ test('what was recorded here takes the place of what ships, for its mechanism al
 });
 
 test.each([
-  [{}, 'Mechanism is one of ring, shm-spin, shm-sem, pipe, uds, tcp, not nothing.'],
-  [{ mechanism: 'pipes' }, 'not "pipes".'],
-  [{ mechanism: 'pipe', messages: 0 }, 'Messages is a whole number from 1 to 1000, not 0.'],
-  [{ mechanism: 'pipe', messages: 1001 }, 'not 1001.'],
-  [{ mechanism: 'pipe', file: '/etc/passwd' }, 'There is no parameter "file"'],
-])('%j is refused in a sentence and records nothing', async (body, told) => {
+  [{}, 'mechanism must be one of ring, shm-spin, shm-sem, pipe, uds, tcp; got nothing.'],
+  [{ mechanism: 'pipes' }, '; got "pipes".'],
+  [{ mechanism: 'pipe', messages: 0 }, 'messages must be an integer from 1 to 1,000; got 0.'],
+  [{ mechanism: 'pipe', messages: 1001 }, '; got 1001.'],
+  [{ mechanism: 'pipe', file: '/etc/passwd' }, 'Unknown parameter "file".'],
+])('%j is refused and records nothing', async (body, expected) => {
   const recordTrace = jest.spyOn(recorder, 'recordTrace');
   const { status, body: answer } = await record(body);
   expect(status).toBe(400);
-  expect(answer.error.message).toContain(told);
+  expect(answer.error.message).toContain(expected);
   expect(recordTrace).not.toHaveBeenCalled();
 });
 
-test('where the system refuses ptrace, its sentence is passed on and the shipped recording stays', async () => {
+test('if the system refuses ptrace, its error is passed on and the shipped recording stays', async () => {
   const refused = new CrossingsError('ERR_PTRACE_REFUSED', 'This system refuses ptrace.');
   jest.spyOn(recorder, 'recordTrace').mockRejectedValue(refused);
   const { status, body } = await record({ mechanism: 'pipe' });
@@ -86,8 +86,8 @@ test('where the system refuses ptrace, its sentence is passed on and the shipped
   expect((await lab.ask('/api/traces/pipe')).body.origin).toBe('shipped');
 });
 
-describe('while something is recorded', () => {
-  /** A recording that goes on until it is stopped. @returns {Promise<AbortSignal>} */
+describe('during a recording', () => {
+  /** A recording that lasts until it is aborted. @returns {Promise<AbortSignal>} */
   const endless = () =>
     new Promise((begun) => {
       jest.spyOn(recorder, 'recordTrace').mockImplementation(
@@ -100,23 +100,23 @@ describe('while something is recorded', () => {
       );
     });
 
-  test('neither a run nor another recording begins', async () => {
+  test('neither a run nor another recording starts', async () => {
     const begun = endless();
-    record({ mechanism: 'pipe' }).catch(() => {}); // the end of the server ends it
+    record({ mechanism: 'pipe' }).catch(() => {}); // closing the server aborts it
     await begun;
     const run = await lab.ask('/api/runs', { method: 'POST', body: { effort: 'quick' } });
     for (const { status, body } of [run, await record({ mechanism: 'uds' })]) {
       expect({ status, error: body.error }).toEqual({
         status: 409,
-        error: { code: 'ERR_BUSY', message: expect.stringMatching(/^A recording is going on/), id: null },
+        error: { code: 'ERR_BUSY', message: expect.stringMatching(/^A recording is already in progress/), id: null },
       });
     }
   });
 
-  test('it is stopped when whoever asked for it goes away', async () => {
+  test('it is stopped when its client disconnects', async () => {
     const begun = endless();
     const leaving = new AbortController();
-    const asked = fetch(`http://${lab.host}/api/traces`, {
+    const response = fetch(`http://${lab.host}/api/traces`, {
       method: 'POST',
       signal: leaving.signal,
       headers: { 'x-crossings-token': lab.token, origin: `http://${lab.host}`, 'content-type': 'application/json' },
@@ -124,7 +124,7 @@ describe('while something is recorded', () => {
     }).catch(() => null);
     const signal = await begun;
     leaving.abort();
-    await asked;
+    await response;
     await until(() => signal.aborted);
     expect((await record({ mechanism: 'nothing' })).status).toBe(400);
   });

@@ -1,5 +1,12 @@
 'use strict';
-const { quantile, median, summarize, medianInterval, isSteady, compareMedians } = require('../lib/bench/statistics.js');
+const {
+  quantile,
+  median,
+  summarize,
+  medianInterval,
+  isSteady,
+  compareMedians,
+} = require('../lib/measure/statistics.js');
 
 const upTo = (/** @type {number} */ n) => Array.from({ length: n }, (_, i) => i + 1);
 

@@ -1,5 +1,5 @@
 'use strict';
-// What several tests need: running our programs and looking for what they might leave behind.
+// What several tests share: running our programs, and looking for what they leave behind.
 const { spawn, spawnSync } = require('node:child_process');
 const { readdirSync, readFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -9,7 +9,7 @@ const root = join(__dirname, '..');
 const built = (/** @type {string} */ name) => join(root, 'build', 'Release', name);
 
 /**
- * Run a compiled program to its end.
+ * Runs a compiled program to its end.
  * @param {string} name
  * @param {(string | number)[]} args
  */
@@ -18,7 +18,7 @@ function run(name, args) {
   return { status, stdout, stderr };
 }
 
-/** The events among lines of JSON. @param {string} stdout @returns {any[]} */
+/** Parses the events that our programs print, one line of JSON each. @param {string} stdout @returns {any[]} */
 const eventsOf = (stdout) =>
   stdout
     .split('\n')
@@ -26,12 +26,12 @@ const eventsOf = (stdout) =>
     .map((line) => JSON.parse(line));
 
 /**
- * Run `crossings ARGS`.
+ * Runs `crossings ARGS` to its end.
  * @param {string[]} args
  * @param {import('node:child_process').SpawnSyncOptions} [options]
  */
 function cli(args, options) {
-  const result = spawnSync(process.execPath, [join(root, 'lib', 'cli.js'), ...args], {
+  const result = spawnSync(process.execPath, [join(root, 'server', 'cli.js'), ...args], {
     encoding: 'utf8',
     maxBuffer: 64 << 20,
     ...options,
@@ -39,11 +39,18 @@ function cli(args, options) {
   return { status: result.status, stdout: String(result.stdout), stderr: String(result.stderr) };
 }
 
-/** Start a program and give back its child process. @param {string} command @param {string[]} args */
+/** Starts a program. @param {string} command @param {string[]} args */
 const start = (command, args) => spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** Numbers of the processes whose program is one of ours. */
+/** Fails in a test that runs beside others, where what others start would look like a leftover. */
+function needsTheMachine() {
+  if (!('SERIAL' in globalThis))
+    throw new Error('this test file looks at the whole machine: list it in jest.config.js');
+}
+
+/** Ids of the processes whose program is one of ours. */
 function ourProcesses() {
+  needsTheMachine();
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
     .filter((pid) => {
@@ -51,14 +58,15 @@ function ourProcesses() {
         const [, name, state] = /\((.*)\) (.)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
         return name.startsWith('crossings-') && state !== 'Z';
       } catch {
-        return false; // it has just ended
+        return false; // the process has ended since it was listed
       }
     })
     .map(Number);
 }
 
-/** Everything that a run might have forgotten: files in /dev/shm and the temporary folder, processes. */
+/** Everything that a run might have left behind on this machine: files in /dev/shm and the temporary folder, processes. */
 function leftovers() {
+  needsTheMachine();
   return {
     sharedMemory: readdirSync('/dev/shm').sort(),
     temporary: readdirSync(tmpdir())
@@ -68,7 +76,7 @@ function leftovers() {
   };
 }
 
-/** Wait until a condition holds. The runner's own limit ends a wait in vain. @param {() => boolean} condition */
+/** Waits until a condition holds. Jest's time limit ends a wait that never succeeds. @param {() => boolean} condition */
 async function until(condition) {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -38,12 +38,10 @@ describeWhereAllowed('crossings trace', () => {
     expect(headings).toEqual(['Set-up', 'Message 1', 'Message 2', 'Message 3', 'Tear-down']);
   });
 
-  test('ends with the bill of a message, from the figures of this recording', () => {
+  test('ends with the cost of a message, from the figures of this recording', () => {
     const text = stdout.replaceAll(/\s+/g, ' ');
-    expect(text).toContain(
-      'A message cost 2 system calls, 2 copies by the kernel, 0 copies by the processes themselves',
-    );
-    expect(text).toContain(`at ${trace.floors.syscallNs.toPrecision(3)} ns`);
+    expect(text).toContain('A message cost 2 system calls, 2 copies by the kernel, 0 copies by the processes');
+    expect(text).toContain(`The cheapest system call takes ${trace.floors.syscallNs.toPrecision(3)} ns here`);
   });
 
   test('writes one event a line, and leaves no other file', () => {
@@ -95,7 +93,10 @@ describe('what cannot be used is refused in a sentence', () => {
     [['pipe', '--messages', '-1'], '--messages must be a whole number from 1 to 1000; got "-1".'],
     [['pipe', '--messages', '1e2'], '--messages must be a whole number from 1 to 1000; got "1e2".'],
     [['--', '--list'], 'The mechanism must be one of ring, shm-spin, shm-sem, pipe, uds, tcp; got "--list".'],
-    [['pipe', '--json', '/no/such/folder/x'], '--json cannot write /no/such/folder/x'],
+    [
+      ['pipe', '--json', '/no/such/folder/x'],
+      '--json must be a file that can be written; got "/no/such/folder/x": the folder /no/such/folder does not exist.',
+    ],
     [['pipe', 'tcp'], 'Too many arguments'],
     [[], "Missing required argument 'mechanism'"],
   ])('crossings trace %j', (args, sentence) => {

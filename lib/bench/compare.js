@@ -1,15 +1,15 @@
 'use strict';
-// Two runs side by side: a verdict for each mechanism, from the samples of both. What they cannot tell apart is called
-// undetected.
-const { byteCount, duration, significant } = require('./numbers.js');
-const { compareMedians, median, tripsOf } = require('./statistics.js');
+// Two runs side by side, the baseline (a) and the candidate (b): a verdict for each mechanism, from the samples of
+// both. A difference that the samples cannot show is reported as not detectable.
+const { byteCount, duration, significant } = require('../terminal/numbers.js');
+const { compareMedians, median, tripsOf } = require('../measure/statistics.js');
 
 /** @typedef {import('./runner.js').Run} Run */
 /** @typedef {import('./runner.js').Result} Result */
-/** @typedef {'faster' | 'slower' | 'undetected'} Verdict of the second run against the first */
+/** @typedef {'faster' | 'slower' | 'undetected'} Verdict on the candidate */
 /** @typedef {{a: number, b: number, ratio: number, verdict: Verdict}} Comparison medians of the samples, ratio b to a */
 
-const FEWEST = 6; // samples, below which no median has a 95 % interval
+const FEWEST = 6; // samples; with fewer, a median has no 95 % confidence interval
 
 /**
  * @param {readonly number[]} a
@@ -35,66 +35,64 @@ const compareResults = (a, b) => ({
 const percentFrom1 = (ratio) => `${significant(Math.abs(ratio - 1) * 100, 2)} %`;
 
 /** @param {Comparison} comparison of round trips */
-function sayTrip({ a, b, ratio, verdict }) {
-  if (verdict === 'undetected') return 'round trip no detectable difference';
+function describeTrip({ a, b, ratio, verdict }) {
+  if (verdict === 'undetected') return 'no detectable difference in the round trip';
   const much = ratio >= 2 ? `${significant(ratio)} times as long` : `${percentFrom1(ratio)} ${verdict}`;
-  return `round trip ${much} (${duration(a)}, then ${duration(b)})`;
+  return `round trip ${much} (${duration(a)} → ${duration(b)})`;
 }
 
-/** @param {Comparison} comparison of messages a second */
-function sayThroughput({ ratio, verdict }) {
-  if (verdict === 'undetected') return 'throughput no detectable difference';
+/** @param {Comparison} comparison of messages per second */
+function describeThroughput({ ratio, verdict }) {
+  if (verdict === 'undetected') return 'no detectable difference in throughput';
   if (ratio >= 2) return `throughput ${significant(ratio)} times as high`;
   return `throughput ${percentFrom1(ratio)} ${verdict === 'faster' ? 'higher' : 'lower'}`;
 }
 
 /** @param {ReturnType<typeof compareResults>} compared */
-function say({ mechanism, throughput, roundTrip }) {
+function describe({ mechanism, throughput, roundTrip }) {
   if (throughput.verdict === 'undetected' && roundTrip.verdict === 'undetected') {
     return `${mechanism}: no detectable difference.`;
   }
-  return `${mechanism}: ${sayTrip(roundTrip)}; ${sayThroughput(throughput)}.`;
+  return `${mechanism}: ${describeTrip(roundTrip)}; ${describeThroughput(throughput)}.`;
 }
 
 /** @param {Run} run @param {Run} other @param {string} which */
-function sayMissing(run, other, which) {
+function describeMissing(run, other, which) {
   const names = namesOf(run).filter((name) => !namesOf(other).includes(name));
-  return names.length > 0 ? [`Only the ${which} run has ${names.join(', ')}.`] : [];
+  return names.length > 0 ? [`Only the ${which} includes ${names.join(', ')}.`] : [];
 }
 
 /** @param {Run} run */
 const namesOf = (run) => run.results.map(({ mechanism }) => mechanism);
 
-/** Why the two may not be comparable, or null. @param {Run} a @param {Run} b */
+/** Why the two runs may not be comparable, or null. @param {Run} a @param {Run} b */
 function cautionFor(a, b) {
   const cautions = [];
   /** @param {string} what @param {(run: Run) => string} read */
   const differ = (what, read) => {
-    if (read(a) !== read(b)) cautions.push(`The ${what} differ (${read(a)}, then ${read(b)}).`);
+    if (read(a) !== read(b)) cautions.push(`The ${what} differ: ${read(a)} (baseline), ${read(b)} (candidate).`);
   };
   differ('machines', ({ environment }) => `${environment.cpu}, ${environment.cores} cores, ${environment.kernel}`);
   differ('cores used', ({ environment }) => environment.pinnedCores?.join(' and ') ?? 'not pinned');
-  differ('sizes', ({ parameters }) => byteCount(parameters.sizeBytes));
-  differ('numbers of messages', ({ parameters }) => parameters.messages.toLocaleString('en-US'));
-  differ('batches', ({ parameters }) => String(parameters.batch ?? 1));
+  differ('message sizes', ({ parameters }) => byteCount(parameters.sizeBytes));
+  differ('message counts', ({ parameters }) => parameters.messages.toLocaleString('en-US'));
+  differ('batch sizes', ({ parameters }) => String(parameters.batch ?? 1));
   const short = [a, b].filter((run) => run.results.some((result) => tripsOf(result).length < FEWEST));
   if (short.length > 0) {
-    cautions.push(
-      `A difference can be detected only from ${FEWEST} samples of each mechanism on, and there are fewer.`,
-    );
+    cautions.push(`Detecting a difference takes at least ${FEWEST} samples of each mechanism; there are fewer.`);
   }
   if ([a, b].some(({ environment }) => environment.virtualization !== 'none')) {
     cautions.push(
-      'The speed of a virtual machine or container changes from minute to minute: so may the times of two runs.',
+      'The speed of a virtual machine or container changes from minute to minute, and the times of two runs with it.',
     );
   }
   return cautions.length > 0 ? cautions.join(' ') : null;
 }
 
 /**
- * Compare run b against run a.
- * @param {Run} a
- * @param {Run} b
+ * Compares two runs.
+ * @param {Run} a the baseline
+ * @param {Run} b the candidate
  */
 function compareRuns(a, b) {
   const mechanisms = b.results.flatMap((result) => {
@@ -105,7 +103,11 @@ function compareRuns(a, b) {
     a: { id: a.id, startedAt: a.startedAt },
     b: { id: b.id, startedAt: b.startedAt },
     mechanisms,
-    sentences: [...mechanisms.map(say), ...sayMissing(a, b, 'first'), ...sayMissing(b, a, 'second')],
+    sentences: [
+      ...mechanisms.map(describe),
+      ...describeMissing(a, b, 'baseline'),
+      ...describeMissing(b, a, 'candidate'),
+    ],
     caution: cautionFor(a, b),
   };
 }

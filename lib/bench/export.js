@@ -1,9 +1,6 @@
 'use strict';
-// A run as files: JSON (everything), CSV (one line a mechanism), Markdown (the table).
-const { accessSync, constants, realpathSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
-const { dirname, resolve } = require('node:path');
-const { CrossingsError } = require('../channel/errors.js');
-const { byteCount, crossingCount, significant } = require('./numbers.js');
+// A run as a file: JSON (everything), CSV (one line per mechanism), Markdown (the table).
+const { byteCount, crossingCount, significant } = require('../terminal/numbers.js');
 const { fastestFirst } = require('./table.js');
 
 /** @typedef {import('./runner.js').Run} Run */
@@ -31,7 +28,7 @@ const COLUMNS = [
   ['crossings_method', (result) => result.crossings.method],
 ];
 
-/** A field as RFC 4180 wants it. @param {string | number | null} value */
+/** A field, quoted as in RFC 4180. @param {string | number | null} value */
 function csvField(value) {
   const text = value === null ? '' : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -53,8 +50,8 @@ function toMarkdown(run) {
     'p99, ns',
     'p99.9, ns',
     '× floor',
-    'system calls a trip',
-    'a message',
+    'system calls per round trip',
+    'system calls per message',
   ];
   const rows = fastestFirst(run).map(({ title, throughput, roundTrip, crossings }) => [
     title,
@@ -72,7 +69,7 @@ function toMarkdown(run) {
     line(heads.map((_, column) => (column === 0 ? ':---' : '---:'))),
     ...rows.map(line),
     '',
-    `${byteCount(parameters.sizeBytes)} a message, median of ${parameters.samples} samples; ${environment.cpu}, ` +
+    `${byteCount(parameters.sizeBytes)} per message, median of ${parameters.samples} samples; ${environment.cpu}, ` +
       `${environment.kernel}, virtualization: ${environment.virtualization}; crossings ${run.tool.version}, ${run.startedAt}.`,
     '',
   ].join('\n');
@@ -81,56 +78,4 @@ function toMarkdown(run) {
 /** @param {Run} run */
 const toJson = (run) => `${JSON.stringify(run, null, 2)}\n`;
 
-/** "ENOSPC: no space left on device, write" -> "no space left on device". @param {unknown} error */
-const reasonOf = (error) => /** @type {Error} */ (error).message.replace(/^E\w+: /, '').replace(/, \w+( '.*')?$/, '');
-
-/**
- * Refuse a file that could not be written, before anything is measured for it. Creates nothing.
- * @param {string} option such as '--json'
- * @param {string} path
- */
-function checkWritable(option, path) {
-  const refuse = (/** @type {string} */ why) => {
-    throw new CrossingsError(
-      'ERR_USAGE',
-      `${option} cannot write ${path || 'an empty name'}: ${why}. Name a file in a folder that you may write to.`,
-    );
-  };
-  if (path === '') refuse('no file is called so');
-  let existing;
-  try {
-    existing = statSync(path, { throwIfNoEntry: false });
-  } catch (error) {
-    refuse(reasonOf(error));
-  }
-  if (existing?.isDirectory()) refuse('it is a folder');
-  const target = existing ? path : dirname(resolve(path));
-  if (!existing && !statSync(target, { throwIfNoEntry: false })?.isDirectory()) refuse(`there is no folder ${target}`);
-  try {
-    accessSync(target, constants.W_OK);
-  } catch {
-    refuse('permission is denied');
-  }
-}
-
-/**
- * Write a whole file or none: a reader never sees half of one. A device or a pipe is written directly.
- * @param {string} path
- * @param {string} text
- */
-function writeWhole(path, text) {
-  let temporary = null;
-  try {
-    const existing = statSync(path, { throwIfNoEntry: false });
-    if (existing && !existing.isFile()) return writeFileSync(path, text);
-    const target = existing ? realpathSync(path) : path; // what a link points to, not the link
-    temporary = `${target}.${process.pid}.tmp`;
-    writeFileSync(temporary, text);
-    renameSync(temporary, target);
-  } catch (error) {
-    if (temporary) rmSync(temporary, { force: true });
-    throw new CrossingsError('ERR_WRITE', `${path} could not be written: ${reasonOf(error)}`);
-  }
-}
-
-module.exports = { toJson, toCsv, toMarkdown, checkWritable, writeWhole };
+module.exports = { toJson, toCsv, toMarkdown };

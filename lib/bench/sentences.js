@@ -1,9 +1,9 @@
 'use strict';
-// Two or three sentences that explain a run, written from that run's own figures. What the samples cannot tell apart is
-// called undetected.
+// The sentences that explain a run, from the figures of that run. A difference that the samples cannot show is reported
+// as not detectable.
 const { fastestFirst } = require('./table.js');
-const { crossingCount, duration, significant } = require('./numbers.js');
-const { compareMedians, tripsOf } = require('./statistics.js');
+const { crossingCount, duration, significant } = require('../terminal/numbers.js');
+const { compareMedians, tripsOf } = require('../measure/statistics.js');
 
 /** @typedef {import('./runner.js').Run} Run */
 /** @typedef {import('./runner.js').Result} Result */
@@ -19,42 +19,42 @@ function compareTrips(a, b) {
   return compareMedians(tripsOf(a), tripsOf(b));
 }
 
-/** What the crossings of the fastest mechanism of the kernel's explain. @param {Run} run @param {Result} result */
+/** How much of a round trip the crossings explain. @param {Run} run @param {Result} result */
 function explainBill(run, result) {
   const crossings = /** @type {number} */ (result.crossings.perRoundTrip);
   const floorNs = crossings * run.floors.syscallNs;
   return (
-    `A round trip over ${result.mechanism} makes ${crossingCount(crossings)} system calls; at ${duration(run.floors.syscallNs)} for the ` +
-    `cheapest there is, the crossings alone are ${duration(floorNs)} or ${percent(floorNs / tripNs(result))} of its ${duration(tripNs(result))}: ` +
-    'the rest is what the kernel does once it has been asked, waking a sleeping process above all.'
+    `With ${result.mechanism}, a round trip makes ${crossingCount(crossings)} system calls and takes ${duration(tripNs(result))}. ` +
+    `The cheapest system call takes ${duration(run.floors.syscallNs)} here, so the crossings alone account for ` +
+    `${duration(floorNs)}, or ${percent(floorNs / tripNs(result))}. The rest is work inside the kernel, mostly waking the sleeping process.`
   );
 }
 
 /** @param {Result} fast @param {Result} slow */
 function explainNone(fast, slow) {
   const floor = fast.roundTrip.overFloor
-    ? `, ${significant(fast.roundTrip.overFloor.median)} times the floor of a bare cache line between these two cores`
+    ? `, ${significant(fast.roundTrip.overFloor.median)} times the cache-line floor between these two cores`
     : '';
   return (
-    `${fast.mechanism} makes none: a round trip takes ${duration(tripNs(fast))}${floor}, ` +
-    `and ${significant(tripNs(slow) / tripNs(fast))} times less than over ${slow.mechanism}.`
+    `${fast.mechanism} makes no system call: its round trip takes ${duration(tripNs(fast))}${floor}. ` +
+    `A ${slow.mechanism} round trip takes ${significant(tripNs(slow) / tripNs(fast))} times as long.`
   );
 }
 
-/** The article's lesson: the same memory, with semaphores. @param {Result} sem @param {Result} other */
+/** Shared memory that waits in the kernel, by semaphores. @param {Result} sem @param {Result} other */
 function explainSemaphores(sem, other) {
-  const lead = `${sem.mechanism} uses the same kind of memory but waits in the kernel, ${crossingCount(sem.crossings.perRoundTrip)} calls a trip: `;
+  const lead = `${sem.mechanism} shares memory too, but waits in the kernel, with ${crossingCount(sem.crossings.perRoundTrip)} system calls per round trip.`;
   const rate = sem.throughput.messagesPerSecond.median / other.throughput.messagesPerSecond.median;
   const stream =
     rate < 1
-      ? `carries ${significant(1 / rate)} times fewer messages a second`
-      : `carries ${significant(rate)} times as many messages a second`;
+      ? `${other.mechanism} carries ${significant(1 / rate)} times as many messages per second`
+      : `it carries ${significant(rate)} times as many messages per second`;
   const outcome = {
-    higher: `its round trip is ${percent(tripNs(sem) / tripNs(other) - 1)} slower than ${other.mechanism}'s`,
-    lower: `its round trip is ${percent(1 - tripNs(sem) / tripNs(other))} faster than ${other.mechanism}'s`,
-    undetected: `its round trip shows no detectable difference from ${other.mechanism}'s`,
+    higher: `Its round trip takes ${percent(tripNs(sem) / tripNs(other) - 1)} longer than that of ${other.mechanism}`,
+    lower: `Its round trip takes ${percent(1 - tripNs(sem) / tripNs(other))} less time than that of ${other.mechanism}`,
+    undetected: `Its round trip is not detectably different from that of ${other.mechanism}`,
   }[compareTrips(sem, other)];
-  return `${lead}${outcome}, and it ${stream}; how two processes wait decides, not where the bytes lie.`;
+  return `${lead} ${outcome}, and ${stream}. How two processes wait matters more than where the bytes are.`;
 }
 
 /**
@@ -80,11 +80,11 @@ function explain(run) {
 /** @param {Result} result */
 function describeAlone(result) {
   const { overFloor } = result.roundTrip;
-  const floor = overFloor ? `, ${significant(overFloor.median)} times the floor of a bare cache line` : '';
+  const floor = overFloor ? `, ${significant(overFloor.median)} times the cache-line floor` : '';
   const calls = result.crossings.perRoundTrip;
   const counted =
-    calls === null ? 'a number of system calls that could not be counted here' : `${crossingCount(calls)} system calls`;
-  return `A round trip over ${result.mechanism} takes ${duration(tripNs(result))}${floor}, and makes ${counted}.`;
+    calls === null ? 'Its system calls could not be counted here.' : `It makes ${crossingCount(calls)} system calls.`;
+  return `With ${result.mechanism}, a round trip takes ${duration(tripNs(result))}${floor}. ${counted}`;
 }
 
 module.exports = { explain };

@@ -1,10 +1,10 @@
 'use strict';
-// Reading a message where it lies, in the peer's memory, without copying it first. The memory itself never leaves: a view
-// of it could be written to, which would end the process, and could outlive its mapping.
+// Reads a message in place, in the peer's memory, without copying it first. No view of that memory reaches the user: writing
+// to one would kill the process, and one could outlive its mapping.
 const { CrossingsError } = require('./errors.js');
-const { refuse, shown } = require('./options.js');
+const { invalidArgument, shown } = require('./options.js');
 
-/** A read-only look at one message, good until the function that it was given to returns. Offsets are bytes. */
+/** Read-only access to one message, valid until the callback that received it returns. Offsets are bytes. */
 class Cursor {
   /** @type {Uint8Array | null} */ #bytes;
   /** @type {DataView} */ #view;
@@ -19,14 +19,13 @@ class Cursor {
     this.#length = length;
   }
 
-  /** The message's size, bytes. */
+  /** Size of the message in bytes. */
   get length() {
     return this.#length;
   }
 
   #memory() {
-    if (!this.#bytes)
-      throw new CrossingsError('ERR_CLOSED', 'This message has been left; a cursor is good only inside its function.');
+    if (!this.#bytes) throw new CrossingsError('ERR_CLOSED', 'Cursor used after its callback returned.');
     return this.#bytes;
   }
 
@@ -68,16 +67,16 @@ class Cursor {
   }
 
   /**
-   * Copy bytes out.
+   * Copy bytes of the message into a buffer.
    * @param {Uint8Array} target
    * @param {number} [targetStart]
    * @param {number} [start] in the message
    * @param {number} [end] in the message
-   * @returns {number} how many were copied
+   * @returns {number} bytes copied
    */
   copy(target, targetStart = 0, start = 0, end = this.#length) {
     const bytes = this.#memory();
-    if (!(target instanceof Uint8Array)) refuse(`A target is a Uint8Array, not ${shown(target)}.`);
+    if (!(target instanceof Uint8Array)) invalidArgument('target', 'a Uint8Array', target);
     this.#check(start, end);
     const count = Math.max(0, Math.min(end - start, target.length - targetStart));
     target.set(bytes.subarray(this.#from + start, this.#from + start + count), targetStart);
@@ -98,10 +97,13 @@ class Cursor {
   /** @param {number} start @param {number} end */
   #check(start, end) {
     if (Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start <= end && end <= this.#length) return;
-    refuse(`A part of this message lies between 0 and ${this.#length}, not from ${shown(start)} to ${shown(end)}.`);
+    throw new CrossingsError(
+      'ERR_INVALID_ARGUMENT',
+      `start and end must be a range within 0 to ${this.#length}; got ${shown(start)} to ${shown(end)}.`,
+    );
   }
 
-  /** No more. */
+  /** End access: the callback has returned. */
   leave() {
     this.#bytes = null;
     this.#view = new DataView(new ArrayBuffer(0));

@@ -14,4 +14,9 @@ class CrossingsError extends Error {
   }
 }
 
-module.exports = { CrossingsError };
+/** What the peer's memory holds cannot have been written by a sound peer. @param {string} what such as 'invalid frame kind 9' */
+function corruptPeer(what) {
+  return new CrossingsError('ERR_PEER_CORRUPT', `Corrupt peer: ${what}.`);
+}
+
+module.exports = { CrossingsError, corruptPeer };

@@ -13,7 +13,7 @@ const WAITING_FOR_ROOM_WORD = 260 / 4;
 const CLOSED_WORD = 384 / 4;
 
 /** What a frame's payload is. */
-const KIND = Object.freeze({ MESSAGE: 0, REQUEST: 1, ANSWER: 2, REFUSAL: 3 });
+const KIND = Object.freeze({ MESSAGE: 0, REQUEST: 1, RESPONSE: 2, REFUSAL: 3 });
 
 /** The largest payload for a ring: beside its frame, the end mark of the next must fit. @param {number} capacity */
 const maxMessage = (capacity) => capacity - 2 * FRAME_HEADER_BYTES;

@@ -1,17 +1,23 @@
 'use strict';
-// Checking what callers hand in. Whatever cannot be used is refused in one sentence that names it and what is accepted.
+// Validates what callers pass in. An error names the argument, what was expected, and what it got.
 const { CrossingsError } = require('./errors.js');
 const { MAX_CAPACITY, MIN_CAPACITY } = require('./layout.js');
 
 const WAITS = ['spin-then-sleep', 'spin', 'sleep'];
-const LONGEST_PATH = 107; // bytes: what fits into a socket's address
+const LONGEST_PATH_BYTES = 107; // what fits into a socket address
+const DEFAULT_BATCH = 1024;
 
-/** @param {string} sentence @returns {never} */
-function refuse(sentence) {
-  throw new CrossingsError('ERR_INVALID_ARGUMENT', sentence);
+/**
+ * @param {string} name of the argument or option
+ * @param {string} expected such as 'a positive integer'
+ * @param {unknown} got
+ * @returns {never}
+ */
+function invalidArgument(name, expected, got) {
+  throw new CrossingsError('ERR_INVALID_ARGUMENT', `${name} must be ${expected}; got ${shown(got)}.`);
 }
 
-/** How a value looks in a sentence. @param {unknown} value */
+/** How a value looks in an error message. @param {unknown} value */
 function shown(value) {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
   if (typeof value === 'function') return 'a function';
@@ -21,15 +27,15 @@ function shown(value) {
 
 /**
  * @typedef {object} ChannelOptions
- * @property {number} [capacity] bytes of the outgoing ring: a power of two from 64 KiB to 1 GiB (default 1 MiB)
+ * @property {number} [capacity] size of the outgoing ring in bytes: a power of two from 64 KiB to 1 GiB (default 1 MiB)
  * @property {'spin-then-sleep' | 'spin' | 'sleep'} [wait] how to wait for the peer (default 'spin-then-sleep')
- * @property {number} [spinMicros] how long to look again and again before sleeping, microseconds (default 50)
- * @property {number} [timeout] of connecting and of the handshake, milliseconds (default 30000; Infinity: no limit)
+ * @property {number} [spinMicros] longest time to look at the ring before sleeping, microseconds (default 50)
+ * @property {number} [timeout] for connecting and for the handshake, milliseconds (default 30000; Infinity: no limit)
  * @property {AbortSignal} [signal] stops connecting
- * @property {boolean} [allowOtherUsers] take a peer of another user, too (default false)
- * @property {(value: any) => Uint8Array | string} [encode] makes bytes of what send() is given
- * @property {(bytes: Buffer) => any} [decode] makes of received bytes what receive() gives
- * @property {boolean} [sharedBuffers] map memory as SharedArrayBuffer where the runtime can (default true)
+ * @property {boolean} [allowOtherUsers] accept a peer that runs as another user (default false)
+ * @property {(value: any) => Uint8Array | string} [encode] turns what send() is given into bytes
+ * @property {(bytes: Buffer) => any} [decode] turns received bytes into what receive() returns
+ * @property {boolean} [sharedBuffers] map memory as SharedArrayBuffer where the runtime supports it (default true)
  */
 
 const DEFAULTS = Object.freeze({
@@ -48,10 +54,10 @@ const DEFAULTS = Object.freeze({
 const ACCEPTED = {
   capacity: [
     (n) => Number.isInteger(n) && n >= MIN_CAPACITY && n <= MAX_CAPACITY && (n & (n - 1)) === 0,
-    `a power of two from ${MIN_CAPACITY} to ${MAX_CAPACITY}`,
+    'a power of two from 65,536 to 2^30',
   ],
-  wait: [(name) => WAITS.includes(name), WAITS.map((name) => `'${name}'`).join(', ')],
-  spinMicros: [(n) => typeof n === 'number' && n >= 0 && n <= 1e6, 'a number of microseconds from 0 to 1000000'],
+  wait: [(name) => WAITS.includes(name), `one of ${WAITS.map((name) => `'${name}'`).join(', ')}`],
+  spinMicros: [(n) => typeof n === 'number' && n >= 0 && n <= 1e6, 'a number of microseconds from 0 to 1,000,000'],
   timeout: [(n) => typeof n === 'number' && n > 0, 'a positive number of milliseconds, or Infinity'],
   signal: [(signal) => signal === undefined || signal instanceof AbortSignal, 'an AbortSignal'],
   allowOtherUsers: [(flag) => typeof flag === 'boolean', 'true or false'],
@@ -61,17 +67,16 @@ const ACCEPTED = {
 };
 
 /**
- * Options with every default filled in. An option that does not exist is refused: it is most likely misspelled.
+ * Options with every default filled in. An unknown option is an error: most likely it is misspelled.
  * @param {unknown} given
  * @returns {Required<ChannelOptions> & ChannelOptions}
  */
 function readOptions(given = {}) {
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    refuse(`Options are an object, not ${shown(given)}.`);
+  checkObject(given);
   for (const [name, value] of Object.entries(/** @type {object} */ (given))) {
     const rule = Object.hasOwn(ACCEPTED, name) ? ACCEPTED[name] : undefined;
-    if (!rule) refuse(`There is no option ${shown(name)}; there are ${Object.keys(ACCEPTED).join(', ')}.`);
-    if (value !== undefined && !rule[0](value)) refuse(`The option ${name} takes ${rule[1]}, not ${shown(value)}.`);
+    if (rule === undefined) refuseUnknown(name, Object.keys(ACCEPTED));
+    else if (value !== undefined && !rule[0](value)) invalidArgument(name, rule[1], value);
   }
   const options = { ...DEFAULTS };
   for (const [name, value] of Object.entries(/** @type {object} */ (given))) {
@@ -80,18 +85,31 @@ function readOptions(given = {}) {
   return /** @type {any} */ (options);
 }
 
+/** @param {unknown} options */
+function checkObject(options) {
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    invalidArgument('options', 'an object', options);
+}
+
+/** @param {string} name @param {string[]} known @returns {never} */
+function refuseUnknown(name, known) {
+  throw new CrossingsError('ERR_INVALID_ARGUMENT', `Unknown option ${shown(name)}. Options: ${known.join(', ')}.`);
+}
+
 /** @param {unknown} path @returns {string} */
 function readPath(path) {
-  if (typeof path !== 'string' || path === '') refuse(`A path is a string that is not empty, not ${shown(path)}.`);
-  const text = /** @type {string} */ (path);
-  if (text.includes('\0')) refuse('A path has no null character in it.');
-  const bytes = Buffer.byteLength(text);
-  if (bytes > LONGEST_PATH) refuse(`A socket's path has at most ${LONGEST_PATH} bytes; ${shown(text)} has ${bytes}.`);
-  return text;
+  if (typeof path !== 'string' || path === '') return invalidArgument('path', 'a non-empty string', path);
+  if (path.includes('\0')) return invalidArgument('path', 'a string without null characters', path);
+  const bytes = Buffer.byteLength(path);
+  if (bytes > LONGEST_PATH_BYTES) {
+    const expected = `at most ${LONGEST_PATH_BYTES} bytes, the limit for a Unix socket`;
+    throw new CrossingsError('ERR_INVALID_ARGUMENT', `path must be ${expected}; ${shown(path)} has ${bytes}.`);
+  }
+  return path;
 }
 
 /**
- * The bytes of a message: of a string its UTF-8, of any view or buffer its memory, not copied.
+ * The bytes of a message: UTF-8 for a string, the memory itself (not a copy) for a view or a buffer.
  * @param {unknown} message
  * @returns {Uint8Array}
  */
@@ -100,16 +118,15 @@ function bytesOf(message) {
   if (typeof message === 'string') return Buffer.from(message);
   if (ArrayBuffer.isView(message)) return new Uint8Array(message.buffer, message.byteOffset, message.byteLength);
   if (message instanceof ArrayBuffer || message instanceof SharedArrayBuffer) return new Uint8Array(message);
-  return refuse(`A message is a string, a Buffer, a typed array, a DataView or an ArrayBuffer, not ${shown(message)}.`);
+  return invalidArgument('message', 'a string, a Buffer, a typed array, a DataView or an ArrayBuffer', message);
 }
 
 /** The signal among the options of a call. @param {{signal?: AbortSignal} | undefined} options */
 function readSignal(options) {
   if (options === undefined) return undefined;
-  if (typeof options !== 'object' || options === null) return refuse(`Options are an object, not ${shown(options)}.`);
+  checkObject(options);
   const { signal } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal))
-    refuse(`The option signal takes an AbortSignal, not ${shown(signal)}.`);
+  if (signal !== undefined && !(signal instanceof AbortSignal)) invalidArgument('signal', 'an AbortSignal', signal);
   return signal;
 }
 
@@ -117,8 +134,29 @@ function readSignal(options) {
 function readTimeout(options) {
   const timeout = options?.timeout ?? Number.POSITIVE_INFINITY;
   if (typeof timeout !== 'number' || !(timeout >= 0))
-    refuse(`The option timeout takes milliseconds, not ${shown(timeout)}.`);
+    invalidArgument('timeout', 'a non-negative number of milliseconds', timeout);
   return timeout;
 }
 
-module.exports = { readOptions, readPath, bytesOf, readSignal, readTimeout, refuse, shown };
+/** The option max of batches(). @param {{max?: number} | undefined} options */
+function readMax(options) {
+  if (options === undefined) return DEFAULT_BATCH;
+  checkObject(options);
+  const { max = DEFAULT_BATCH, ...others } = options;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) refuseUnknown(unknown, ['max']);
+  if (!Number.isInteger(max) || max < 1) invalidArgument('max', 'a positive integer', max);
+  return max;
+}
+
+module.exports = {
+  readOptions,
+  readPath,
+  bytesOf,
+  readSignal,
+  readTimeout,
+  readMax,
+  invalidArgument,
+  refuseUnknown,
+  shown,
+};

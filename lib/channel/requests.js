@@ -1,112 +1,171 @@
 'use strict';
-// Requests and answers over a channel's messages: each request has a number, and its answer bears the same.
+// Requests and their responses: each request has a number, and its response carries the same one.
 const { CrossingsError } = require('./errors.js');
 const { KIND } = require('./layout.js');
 
+const LONGEST_REASON = 1000; // characters of an error message that are sent back to the requester
+
 /**
- * @typedef {(payload: Uint8Array, kind: number, number: number, signal?: AbortSignal) => Promise<void>} SendFrame
- * @typedef {{resolve: (answer: Buffer) => void, reject: (error: unknown) => void}} Asked
+ * Sends a frame: undefined if it was sent at once, else a promise.
+ * @typedef {(payload: Uint8Array, kind: number, number: number, signal?: AbortSignal) => Promise<void> | undefined} SendFrame
+ * @typedef {{resolve: (response: Buffer) => void, reject: (error: unknown) => void}} Outstanding
  */
 
 class Requests {
   #send;
   #next = 1;
-  /** @type {Map<number, Asked>} */ #asked = new Map();
-  /** @type {((request: Buffer) => Promise<Uint8Array>) | null} */ handler = null;
+  /** @type {Map<number, Outstanding>} by number */ #outstanding = new Map();
+  /** @type {((request: Buffer) => Uint8Array | Promise<Uint8Array>) | null} */ handler = null;
 
   /** @param {SendFrame} send */
   constructor(send) {
     this.#send = send;
   }
 
-  /** How many answers are awaited. */
-  get asked() {
-    return this.#asked.size;
+  /** How many requests of ours have no response yet. */
+  get outstanding() {
+    return this.#outstanding.size;
   }
 
-  /** Are the peer's requests answered here? */
-  get serves() {
-    return this.handler !== null;
-  }
-
-  /** Must the ring be read although nobody receives messages? */
-  get waiting() {
-    return this.#asked.size > 0 || this.handler !== null;
+  /** Must the ring be read even if nobody receives messages? */
+  get areExpected() {
+    return this.#outstanding.size > 0 || this.handler !== null;
   }
 
   /**
+   * Send a request.
    * @param {Uint8Array} payload
    * @param {AbortSignal | undefined} signal
    * @param {number} timeoutMs
-   * @param {() => void} settled called when it is over, however
+   * @param {() => void} settled called if the request ends without a response
    * @returns {Promise<Buffer>}
    */
   ask(payload, signal, timeoutMs, settled) {
+    if (signal?.aborted) return Promise.reject(signal.reason);
     const number = this.#next;
     this.#next = (this.#next + 1) | 0 || 1;
     return new Promise((resolve, reject) => {
-      /** @type {NodeJS.Timeout | undefined} */
-      let timer;
-      const over = () => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', abort);
-        this.#asked.delete(number);
+      const limited = signal !== undefined || Number.isFinite(timeoutMs);
+      const outstanding = limited
+        ? this.#limit(number, { resolve, reject }, signal, timeoutMs, settled)
+        : { resolve, reject };
+      this.#outstanding.set(number, outstanding);
+      /** @param {unknown} error */
+      const failed = (error) => {
+        if (this.#outstanding.delete(number)) outstanding.reject(error);
         settled();
       };
-      /** @param {unknown} error */
-      const fail = (error) => {
-        over();
-        reject(error);
-      };
-      const abort = () => fail(signal?.reason);
-      if (signal?.aborted) return reject(signal.reason);
-      this.#asked.set(number, {
-        resolve: (answer) => {
-          over();
-          resolve(answer);
-        },
-        reject: fail,
-      });
-      signal?.addEventListener('abort', abort, { once: true });
-      if (Number.isFinite(timeoutMs)) {
-        const late = () => fail(new CrossingsError('ERR_TIMEOUT', `No answer came within ${timeoutMs} ms.`));
-        timer = setTimeout(late, timeoutMs);
+      try {
+        this.#send(payload, KIND.REQUEST, number, signal)?.catch(failed);
+      } catch (error) {
+        failed(error);
       }
-      this.#send(payload, KIND.REQUEST, number, signal).catch(fail);
     });
   }
 
   /**
-   * A numbered frame has come.
+   * A request that ends when its signal says so, or its time is up.
+   * @param {number} number
+   * @param {Outstanding} outstanding
+   * @param {AbortSignal | undefined} signal
+   * @param {number} timeoutMs
+   * @param {() => void} settled
+   * @returns {Outstanding}
+   */
+  #limit(number, { resolve, reject }, signal, timeoutMs, settled) {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    };
+    /** @param {unknown} error */
+    const giveUp = (error) => {
+      this.#outstanding.delete(number);
+      end();
+      reject(error);
+      settled();
+    };
+    const abort = () => giveUp(signal?.reason);
+    const late = () => giveUp(new CrossingsError('ERR_TIMEOUT', `No response within ${timeoutMs} ms.`));
+    signal?.addEventListener('abort', abort, { once: true });
+    // A longer time than a timer can take would make it fire at once.
+    const timer = Number.isFinite(timeoutMs) ? setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1)) : undefined;
+    return {
+      resolve: (response) => {
+        end();
+        resolve(response);
+      },
+      reject: (error) => {
+        end();
+        reject(error);
+      },
+    };
+  }
+
+  /**
+   * Deliver a request or a response.
    * @param {number} kind
    * @param {number} number
-   * @param {Buffer} payload the receiver's own
+   * @param {Buffer} payload owned by the receiver
    */
   take(kind, number, payload) {
     if (kind === KIND.REQUEST) {
-      this.#answer(number, payload);
+      this.#respond(number, payload);
       return;
     }
-    // An answer that nobody awaits any more was aborted or came too late.
-    const asked = this.#asked.get(number);
-    if (kind === KIND.ANSWER) asked?.resolve(payload);
-    else asked?.reject(new CrossingsError('ERR_REQUEST_FAILED', payload.toString('utf8')));
+    const outstanding = this.#outstanding.get(number);
+    if (outstanding === undefined) return; // the request was aborted, or timed out
+    this.#outstanding.delete(number);
+    if (kind === KIND.RESPONSE) outstanding.resolve(payload);
+    else outstanding.reject(new CrossingsError('ERR_REQUEST_FAILED', payload.toString('utf8')));
   }
 
   /** @param {number} number @param {Buffer} payload */
-  async #answer(number, payload) {
+  #respond(number, payload) {
     try {
-      if (!this.handler) throw new Error('The peer answers no requests.');
-      await this.#send(await this.handler(payload), KIND.ANSWER, number);
+      if (this.handler === null) throw new CrossingsError('ERR_REQUEST_FAILED', 'The peer handles no requests.');
+      const response = this.handler(payload);
+      if (response instanceof Promise) {
+        response
+          .then((bytes) => this.#send(bytes, KIND.RESPONSE, number))
+          .catch((error) => this.#refuse(number, error));
+      } else {
+        this.#send(response, KIND.RESPONSE, number)?.catch((error) => this.#refuse(number, error));
+      }
     } catch (error) {
-      const reason = Buffer.from(String(/** @type {any} */ (error)?.message ?? error).slice(0, 1000));
-      await this.#send(reason, KIND.REFUSAL, number).catch(() => {}); // the peer has gone: nobody asks any more
+      this.#refuse(number, error);
     }
   }
 
-  /** @param {unknown} error */
+  /** @param {number} number @param {unknown} error */
+  #refuse(number, error) {
+    const reason = Buffer.from(reasonOf(error).slice(0, LONGEST_REASON));
+    // Fails only if the channel has ended: then there is no requester left to hear of it.
+    try {
+      this.#send(reason, KIND.REFUSAL, number)?.catch(ignoreEnd);
+    } catch (ended) {
+      ignoreEnd(ended);
+    }
+  }
+
+  /** Reject every outstanding request. @param {unknown} error */
   failAll(error) {
-    for (const { reject } of [...this.#asked.values()]) reject(error);
+    const all = [...this.#outstanding.values()];
+    this.#outstanding.clear();
+    for (const { reject } of all) reject(error);
+  }
+}
+
+/** @param {unknown} error */
+function ignoreEnd(error) {
+  if (!(error instanceof CrossingsError)) throw error;
+}
+
+/** Why a handler failed, whatever it threw. @param {any} error */
+function reasonOf(error) {
+  try {
+    return String(error?.message ?? error);
+  } catch {
+    return 'The handler threw a value that has no text.'; // such as an object without a prototype
   }
 }
 

@@ -1,8 +1,8 @@
 'use strict';
 // A channel as a Node stream or as web streams. Ending the writable side closes the channel once the readable side has
-// ended, too; destroying either closes it at once.
+// ended as well. Destroying either side closes it at once.
 const { Duplex } = require('node:stream');
-const { refuse, shown } = require('./options.js');
+const { invalidArgument, refuseUnknown } = require('./options.js');
 
 /**
  * @param {import('../index.js').Channel<any, any>} channel
@@ -10,9 +10,9 @@ const { refuse, shown } = require('./options.js');
  */
 function toDuplex(channel, options = {}) {
   const { objectMode = false, ...others } = options;
-  if (typeof objectMode !== 'boolean') refuse(`The option objectMode takes true or false, not ${shown(objectMode)}.`);
+  if (typeof objectMode !== 'boolean') invalidArgument('objectMode', 'true or false', objectMode);
   const [unknown] = Object.keys(others);
-  if (unknown) refuse(`There is no option ${shown(unknown)}; there is objectMode.`);
+  if (unknown !== undefined) refuseUnknown(unknown, ['objectMode']);
   const stop = new AbortController();
   const most = channel.maxMessageBytes;
   return new Duplex({
@@ -20,7 +20,7 @@ function toDuplex(channel, options = {}) {
     autoDestroy: true,
     read() {
       channel.receive({ signal: stop.signal }).then(
-        // An empty message is nothing in a stream of bytes, and would end a read.
+        // An empty chunk would end a read of a byte stream, so an empty message is skipped.
         (message) => (!objectMode && message?.length === 0 ? this._read(0) : this.push(message)),
         (error) => this.destroy(stop.signal.aborted ? undefined : error),
       );

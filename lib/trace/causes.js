@@ -1,25 +1,26 @@
 'use strict';
-// Which event of one process made what of the other possible: the write that a read's bytes came from, the wake-up that
-// ended a sleep, the release that was seen.
+// Which event of one process caused which event of the other: the write whose bytes a read returned, the wake-up that
+// ended a sleep, the release that the other side saw.
 //
-// The tracer sees a call's return a little late, and those of two processes not always in their true order. But bytes
-// cannot be read before they were written: so what caused something ended before it, whatever the tracer saw.
+// The tracer sees the return of a call slightly late, so the returns of two processes may appear in the wrong order.
+// But bytes cannot be read before they are written, so a cause is made to end before its effect, whatever the tracer
+// saw.
 
 /** @typedef {import('./objects.js').Effect} Effect */
 /** @typedef {import('./raw.js').RawEvent} RawEvent */
 /**
- * @typedef {object} Happening an event while it is put together
+ * @typedef {object} CausalEvent an event with what causality needs
  * @property {RawEvent} event
  * @property {Effect[]} effects
- * @property {string} about the object that its first descriptor, its futex or its step is about; '' for none
- * @property {number} offset of the futex or the step in that object
- * @property {Happening | null} cause the event of the other process that it waited for, or got its bytes from
+ * @property {string} about the object of its first descriptor, its futex or its step; '' if none
+ * @property {number} offset of the futex or the step within that object
+ * @property {CausalEvent | null} cause the event of the other process that ended its wait or wrote its bytes
  */
 
-/** When it ended, or began where it never did. @param {Happening} happening */
+/** Its end, or its start if it never ended. @param {CausalEvent} entry */
 const endOf = ({ event: { raw } }) => raw.end ?? raw.t;
 
-/** Futex operations. @param {Happening} happening */
+/** The kind of futex operation. @param {CausalEvent} entry */
 function futexOf({ event }) {
   if (event.kind !== 'syscall' || event.raw.name !== 'futex') return null;
   const operation = Number(event.raw.args[1]) & 0x7f;
@@ -27,36 +28,36 @@ function futexOf({ event }) {
   return (operation === 1 || operation === 10) && Number(event.raw.result) > 0 ? 'wake' : null;
 }
 
-/** For each copy out of a buffer, the copy in that its first byte came from. @param {Happening[]} happenings */
-function matchCopies(happenings) {
-  /** @type {Map<string, {happening: Happening, upTo: number}[]>} */
+/** Matches each copy out of a kernel buffer with the copies into it that supplied its bytes. @param {CausalEvent[]} entries */
+function matchCopies(entries) {
+  /** @type {Map<string, {entry: CausalEvent, upTo: number}[]>} */
   const written = new Map();
   /** @type {Map<string, number>} */
   const taken = new Map();
-  for (const happening of happenings) {
-    const copy = happening.effects.find((effect) => effect.do === 'copy' && effect.from === 'process');
+  for (const entry of entries) {
+    const copy = entry.effects.find((effect) => effect.do === 'copy' && effect.from === 'process');
     if (!copy?.to) continue;
     const list = written.get(copy.to) ?? [];
-    list.push({ happening, upTo: (list.at(-1)?.upTo ?? 0) + (copy.bytes ?? 0) });
+    list.push({ entry, upTo: (list.at(-1)?.upTo ?? 0) + (copy.bytes ?? 0) });
     written.set(copy.to, list);
   }
-  /** @type {[Happening, Happening][]} what wrote, what read */
+  /** @type {[CausalEvent, CausalEvent][]} [writer, reader] */
   const pairs = [];
-  for (const happening of [...happenings].sort((a, b) => endOf(a) - endOf(b))) {
-    const copy = happening.effects.find((effect) => effect.do === 'copy' && effect.to === 'process');
+  for (const entry of [...entries].sort((a, b) => endOf(a) - endOf(b))) {
+    const copy = entry.effects.find((effect) => effect.do === 'copy' && effect.to === 'process');
     if (!copy?.from) continue;
     const from = taken.get(copy.from) ?? 0;
     const to = from + (copy.bytes ?? 0);
     taken.set(copy.from, to);
     const list = written.get(copy.from) ?? [];
     const sources = list.filter((source, i) => source.upTo > from && (list[i - 1]?.upTo ?? 0) < to);
-    happening.cause = sources[0]?.happening ?? null;
-    pairs.push(...sources.map((source) => /** @type {[Happening, Happening]} */ ([source.happening, happening])));
+    entry.cause = sources[0]?.entry ?? null;
+    pairs.push(...sources.map((source) => /** @type {[CausalEvent, CausalEvent]} */ ([source.entry, entry])));
   }
   return pairs;
 }
 
-/** Could `candidate` have ended the wait of `sleeper`? @param {Happening} sleeper @param {Happening} candidate */
+/** Can `candidate` have ended the wait of `sleeper`? @param {CausalEvent} sleeper @param {CausalEvent} candidate */
 function couldWake(sleeper, candidate) {
   const { event: waits } = sleeper;
   const { event: other, about, offset, effects } = candidate;
@@ -77,53 +78,53 @@ function couldWake(sleeper, candidate) {
   }
 }
 
-/** For what waited, and for what saw a word, what ended the wait. @param {Happening[]} happenings */
-function matchWaits(happenings) {
-  /** @type {[Happening, Happening][]} */
+/** Matches each wait, in the kernel or on a word, with the event that ended it. @param {CausalEvent[]} entries */
+function matchWaits(entries) {
+  /** @type {[CausalEvent, CausalEvent][]} */
   const pairs = [];
-  for (const happening of happenings) {
-    const { kind, raw } = happening.event;
-    const end = endOf(happening);
-    const during = (/** @type {Happening} */ { event: { raw: other } }) =>
+  for (const entry of entries) {
+    const { kind, raw } = entry.event;
+    const end = endOf(entry);
+    const during = (/** @type {CausalEvent} */ { event: { raw: other } }) =>
       (other.end === null || other.end > raw.t) && other.t < end;
-    if (kind === 'syscall' && raw.sleeps > 0 && !happening.cause) {
-      happening.cause = happenings.find((other) => during(other) && couldWake(happening, other)) ?? null;
-      if (happening.cause) pairs.push([happening.cause, happening]);
+    if (kind === 'syscall' && raw.sleeps > 0 && !entry.cause) {
+      entry.cause = entries.find((other) => during(other) && couldWake(entry, other)) ?? null;
+      if (entry.cause) pairs.push([entry.cause, entry]);
     }
     if (kind === 'step' && raw.step === 'see') {
-      const release = happenings.findLast(
+      const release = entries.findLast(
         ({ event, about, offset }) =>
           event.kind === 'step' &&
           event.raw.step === 'release' &&
           event.raw.pid !== raw.pid &&
           event.raw.t < end &&
-          about === happening.about &&
-          offset === happening.offset,
+          about === entry.about &&
+          offset === entry.offset,
       );
-      if (release) pairs.push([release, happening]);
+      if (release) pairs.push([release, entry]);
     }
   }
   return pairs;
 }
 
-/** A child begins when fork() has made it. @param {Happening[]} happenings */
-function matchForks(happenings) {
-  /** @type {[Happening, number][]} */
+/** A fork() must end before the first event of its child. @param {CausalEvent[]} entries */
+function matchForks(entries) {
+  /** @type {[CausalEvent, number][]} */
   const pairs = [];
-  for (const happening of happenings) {
-    const fork = happening.effects.find((effect) => effect.do === 'fork');
-    const first = fork && happenings.find(({ event }) => event.raw.pid === fork.pid);
-    if (first) pairs.push([happening, first.event.raw.t]);
+  for (const entry of entries) {
+    const fork = entry.effects.find((effect) => effect.do === 'fork');
+    const first = fork && entries.find(({ event }) => event.raw.pid === fork.pid);
+    if (first) pairs.push([entry, first.event.raw.t]);
   }
   return pairs;
 }
 
-/** Find all causes, and let each end before what it caused. @param {Happening[]} happenings in the order of their begin */
-function orderByCause(happenings) {
-  const pairs = [...matchCopies(happenings), ...matchWaits(happenings)];
-  /** @type {[Happening, number][]} */
+/** Finds all causes, and makes each end before its effect. @param {CausalEvent[]} entries in the order of their starts */
+function orderByCause(entries) {
+  const pairs = [...matchCopies(entries), ...matchWaits(entries)];
+  /** @type {[CausalEvent, number][]} */
   const limits = pairs.map(([cause, { event }]) => [cause, event.raw.end ?? event.raw.t]);
-  for (const [{ event }, before] of [...limits, ...matchForks(happenings)]) {
+  for (const [{ event }, before] of [...limits, ...matchForks(entries)]) {
     if (event.raw.end !== null && event.raw.end >= before) event.raw.end = Math.max(event.raw.t, before - 1);
   }
 }

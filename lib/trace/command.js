@@ -1,15 +1,15 @@
 'use strict';
-// `crossings trace MECHANISM`: what two processes really do to pass ten messages.
+// `crossings trace MECHANISM`: records what two processes do to pass a few messages.
 const { Command } = require('commander');
-const { checkWritable, writeWhole } = require('../bench/export.js');
-const { styleFor, wrap } = require('../style.js');
+const { checkWritable, writeWhole } = require('../terminal/files.js');
+const { styleFor, wrap } = require('../terminal/style.js');
 const { traceText } = require('./file.js');
 const { renderBill, renderLog } = require('./log.js');
 const { toTraceEvents } = require('./perfetto.js');
 const { recordTrace } = require('./record.js');
 
 const WIDTH = 100; // columns of prose
-const PLAIN_WIDTH = 160; // of a line of the log, where that is no terminal
+const PLAIN_WIDTH = 160; // of a line of the log, if the output is not a terminal
 const LEAST_WIDTH = 72;
 
 /** @typedef {import('./record.js').Trace} Trace */
@@ -25,10 +25,10 @@ function printTrace(trace) {
   const { title, parameters, processes, environment } = trace;
   const style = styleFor(process.stdout);
   const width = process.stdout.isTTY ? Math.max(process.stdout.columns ?? WIDTH, LEAST_WIDTH) : PLAIN_WIDTH;
-  const who = processes.map(({ role, pid }) => `the ${role} is process ${pid}`).join(', ');
+  const who = processes.map(({ role, pid }) => `${role} ${pid}`).join(', ');
   const count = `${parameters.messages} ${parameters.messages === 1 ? 'message' : 'messages'}`;
   const paragraphs = [
-    `${style.bold(title)}: ${count} of at most ${parameters.sizeBytes} bytes; ${who}. Times in microseconds.`,
+    `${style.bold(title)}: ${count} of up to ${parameters.sizeBytes} bytes. Processes: ${who}. Times are in microseconds.`,
     renderLog(trace, style, width),
     renderBill(trace)
       .map((sentence) => wrap(sentence, WIDTH))
@@ -49,18 +49,18 @@ async function trace(mechanism, options, signal) {
   for (const [name, toText] of Object.entries(FILES)) if (options[name]) writeWhole(options[name], toText(recorded));
   printTrace(recorded);
   for (const name of Object.keys(FILES)) {
-    if (options[name]) process.stdout.write(styleFor(process.stdout).dim(`${options[name]} written.\n`));
+    if (options[name]) process.stdout.write(styleFor(process.stdout).dim(`Wrote ${options[name]}.\n`));
   }
 }
 
 /** @param {AbortSignal} signal */
 function traceCommand(signal) {
   return new Command('trace')
-    .description('record the system calls by which two processes pass a few messages, and the line of C that made each')
+    .description('record the system calls of two processes that exchange messages, with the line of C behind each')
     .argument('<mechanism>', 'pipe, uds, tcp, shm-sem, shm-spin or ring')
-    .option('--messages <n>', 'how many messages, 1 to 1000', '10')
-    .option('--json <file>', 'write the whole recording')
-    .option('--perfetto <file>', 'write it as Trace Event JSON, for ui.perfetto.dev')
+    .option('--messages <n>', 'number of messages, 1 to 1000', '10')
+    .option('--json <file>', 'write the recording as JSON')
+    .option('--perfetto <file>', 'write the recording as Trace Event JSON, for ui.perfetto.dev')
     .allowExcessArguments(false)
     .action((mechanism, options) => trace(mechanism, options, signal));
 }

@@ -1,6 +1,6 @@
 'use strict';
-// Numbers of the Linux kernel as their names. What differs between architectures comes from Node; the rest is the same
-// on x86-64 and arm64.
+// The names of the Linux kernel's numbers. Those that differ between architectures come from Node; the rest are the
+// same on x86-64 and arm64.
 const { constants } = require('node:fs');
 const os = require('node:os');
 
@@ -106,7 +106,7 @@ const FILE_TYPES = new Map([
   [0o10000, 'S_IFIFO'],
 ]);
 
-/** Results by which the kernel tells itself to make the call again. @type {Record<number, string>} */
+/** Results that make the kernel restart the call. @type {Record<number, string>} */
 const RESTARTS = {
   512: 'ERESTARTSYS',
   513: 'ERESTARTNOINTR',
@@ -126,10 +126,10 @@ for (const [name, number] of Object.entries(os.constants.signals)) {
 }
 
 /**
- * A set of flags as strace prints it; bits without a name stand at its end as a number.
+ * A set of flags as strace prints it. Unnamed bits follow as a number.
  * @param {number} value
  * @param {Names} names
- * @param {string} [none] for no flag at all
+ * @param {string} [none] the text for no flags
  */
 function flags(value, names, none = '0') {
   const parts = [];

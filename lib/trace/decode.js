@@ -1,10 +1,10 @@
 'use strict';
-// A call's raw arguments and result as people read them: the way strace -y prints them.
+// A call's raw arguments and result, formatted as strace -y prints them.
 const c = require('./constants.js');
 const { quoted, address, message } = require('./values.js');
 
 /**
- * @typedef {object} RawCall one system call as the tracer saw it: its "enter" and its "leave" in one
+ * @typedef {object} RawCall one system call as the tracer saw it: its "enter" and its "leave" joined
  * @property {number} pid
  * @property {string} name
  * @property {'setup' | 'message' | 'teardown'} phase
@@ -13,10 +13,10 @@ const { quoted, address, message } = require('./values.js');
  * @property {number} line
  * @property {string | null} call the C function
  * @property {string[]} args six registers, as hexadecimal
- * @property {RawDescriptor[]} fds what the descriptors among them were, at the entry
- * @property {Record<string, any>} in what arguments pointed to, by their place: at the entry...
+ * @property {RawDescriptor[]} fds what the descriptors among them referred to at the entry
+ * @property {Record<string, any>} in what arguments pointed to, by index: at the entry...
  * @property {Record<string, any>} out ...and at the exit
- * @property {RawDescriptor[]} made descriptors that it made
+ * @property {RawDescriptor[]} made descriptors that it created
  * @property {number} t
  * @property {number | null} end null: it never returned
  * @property {string} result
@@ -27,7 +27,7 @@ const { quoted, address, message } = require('./values.js');
 /** @typedef {{fd: number, target: string, device: number, inode: number}} RawDescriptor */
 /** @typedef {{name: string, address: number, value: number}} RawWord */
 
-/** A call's arguments in the forms that printing needs. */
+/** A call's arguments, in the forms that printing needs. */
 class Arguments {
   /** @param {RawCall} call */
   constructor(call) {
@@ -44,7 +44,7 @@ class Arguments {
     return Number(BigInt(this.call.args[i]));
   }
 
-  /** A descriptor and what it is: "3<pipe:[4711]>". @param {number} i */
+  /** A descriptor and its target: "3<pipe:[4711]>". @param {number} i */
   fd(i) {
     return this.descriptor(this.int(i));
   }
@@ -62,7 +62,7 @@ class Arguments {
     return value === '0x0' ? 'NULL' : value;
   }
 
-  /** What it pointed to, or the pointer where that is not known. @param {number} i @param {(raw: any) => string} print */
+  /** What the argument points to, or the pointer if that is unknown. @param {number} i @param {(raw: any) => string} print */
   behind(i, print) {
     const raw = this.call.out[i] ?? this.call.in[i];
     return raw === undefined ? this.pointer(i) : print(raw);
@@ -73,7 +73,7 @@ class Arguments {
     return this.behind(i, (raw) => quoted(Buffer.from(raw), raw.length));
   }
 
-  /** @param {number} i @param {number} bytes that there are, of which some were recorded */
+  /** @param {number} i @param {number} bytes in total, of which some were recorded */
   bytes(i, bytes) {
     return this.behind(i, (hex) => quoted(Buffer.from(hex, 'hex'), bytes));
   }
@@ -83,7 +83,7 @@ class Arguments {
     return this.behind(i, (hex) => address(Buffer.from(hex, 'hex')));
   }
 
-  /** Two descriptors that the call made. @param {number} i */
+  /** The two descriptors that the call created. @param {number} i */
   pair(i) {
     return this.behind(i, (hex) => {
       const buffer = Buffer.from(hex, 'hex');
@@ -281,15 +281,15 @@ const PRINTERS = {
 /** @param {Arguments} a @param {number} i */
 const hex = (a, i) => (a.size(i) === 0 ? '0' : a.call.args[i]);
 
-/** The arguments as strace -y prints them. @param {RawCall} call */
+/** The arguments, as strace -y prints them. @param {RawCall} call */
 function decodeArguments(call) {
   const print = PRINTERS[call.name];
   return print ? print(new Arguments(call)) : call.args;
 }
 
 /**
- * The arguments that the call itself filled in, as they were before: [place, text]. A buffer to read into is only an
- * address until the call comes back.
+ * The arguments that the call fills in, as they were before it: [index, text]. A buffer to read into is only an address
+ * until the call returns.
  * @param {RawCall} call
  * @returns {[number, string][]}
  */

@@ -1,5 +1,5 @@
 'use strict';
-// What each call and step changed, told by the recording's own numbers: which descriptor is what, what is mapped, how
+// What each call and step changed, derived from the recording alone: what a descriptor refers to, what is mapped, how
 // many bytes were copied where.
 const { idOf, succeeded } = require('./objects.js');
 
@@ -10,7 +10,7 @@ const { idOf, succeeded } = require('./objects.js');
 
 const PIPE_ENDS = ['read end', 'write end'];
 
-/** One traced process: what is mapped where. */
+/** The mappings of one traced process. */
 class Mappings {
   /** @param {Mapping[]} [list] */
   constructor(list = []) {
@@ -27,7 +27,7 @@ class Mappings {
     this.list.push({ start, end: start + bytes, object });
   }
 
-  /** Take a range away; the objects of which nothing is left. @param {number} start @param {number} bytes */
+  /** Removes a range, and returns the objects that are no longer mapped at all. @param {number} start @param {number} bytes */
   remove(start, bytes) {
     const inside = (/** @type {Mapping} */ mapping) => mapping.start < start + bytes && mapping.end > start;
     const gone = this.list.filter(inside);
@@ -41,14 +41,14 @@ class Mappings {
 /** @param {number} size of the kernel's pages */
 const roundUp = (size) => Math.ceil(size / 4096) * 4096;
 
-/** The world as the calls change it. */
+/** The state of all traced processes, updated by each call. */
 class Effects {
   /** @param {import('./objects.js').TracedObject[]} objects */
   constructor(objects) {
     this.objects = new Map(objects.map((object) => [object.id, object]));
     /** @type {Map<number, Mappings>} */
     this.processes = new Map();
-    /** What each process has stored and not yet released. @type {Map<number, Set<string>>} */
+    /** What each process has stored but not yet released. @type {Map<number, Set<string>>} */
     this.unreleased = new Map();
   }
 
@@ -69,14 +69,14 @@ class Effects {
     return [{ do: raw.step, object, bytes: raw.bytes }];
   }
 
-  /** From here on the other process may read what this one has stored. @param {number} pid @returns {Effect[]} */
+  /** Releases what the process has stored, so that the other process may read it. @param {number} pid @returns {Effect[]} */
   release(pid) {
     const objects = [...(this.unreleased.get(pid) ?? [])];
     this.unreleased.delete(pid);
     return objects.map((object) => ({ do: 'publish', object }));
   }
 
-  /** The other end of a socket; a pipe is its own. @param {string} id */
+  /** The other end of a socket; a pipe is its own other end. @param {string} id */
   otherEnd(id) {
     return this.objects.get(id)?.peer ?? id;
   }
@@ -107,7 +107,7 @@ class Effects {
         const readOnly = (Number(call.args[2]) & 3) === 1; // PROT_READ, and not PROT_WRITE
         return [{ do: 'map', object: about, ...(readOnly ? { as: 'read only' } : {}) }];
       }
-      case 'futex': // a sem_post() that crossed; one that did not is a step
+      case 'futex': // a sem_post() that made a system call; otherwise it is a step
         return call.call === 'sem_post' ? this.release(call.pid) : [];
       case 'munmap': {
         const gone = this.mappings(call.pid).remove(Number(call.args[0]), roundUp(Number(call.args[1])));

@@ -1,9 +1,9 @@
 'use strict';
-// A trace as a file: JSON with one event a line, so that two recordings can be compared line by line.
+// A trace as a file: JSON with one event per line, so that recordings can be compared line by line.
 
 /** @typedef {import('./record.js').Trace} Trace */
 
-/** Lists and tables of these names have a line for each of their items. */
+/** Members written with one line per item. */
 const BY_LINE = new Set(['processes', 'sources', 'objects', 'events']);
 
 /** @param {unknown} value */

@@ -1,15 +1,15 @@
 'use strict';
-// A recording as text: a log like strace's of both processes, and the bill of one message.
-const { duration, significant } = require('../bench/numbers.js');
+// A recording as text: the system calls of both processes as strace prints them, and what one message cost.
+const { duration, significant } = require('../terminal/numbers.js');
 
-/** @typedef {import('../style.js').Style} Style */
+/** @typedef {import('../terminal/style.js').Style} Style */
 /** @typedef {import('./record.js').Trace} Trace */
 /** @typedef {import('./record.js').TraceEvent} TraceEvent */
 
 /** @param {number} count @param {string} one @param {string} [many] */
 const counted = (count, one, many = `${one}s`) => `${Number(count.toFixed(1))} ${count === 1 ? one : many}`;
 
-/** The part of the recording that each event is shown in: 0 the set-up, n message n, then the tear-down. @param {Trace} trace */
+/** The section of each event: 0 for set-up, n for message n, then tear-down. @param {Trace} trace */
 function parts({ events, parameters }) {
   const last = events.findLastIndex(({ phase }) => phase === 'message');
   let part = 0;
@@ -26,7 +26,7 @@ function heading(part, messages) {
   return part > messages ? 'Tear-down' : `Message ${part}`;
 }
 
-/** A call that is too long loses the end of its string first. @param {string} text @param {number} width */
+/** Shortens a call that is too long, its string first. @param {string} text @param {number} width */
 function cut(text, width) {
   const shortened = text.replace(/"((?:[^"\\]|\\.)*)"/, (string) => {
     const room = string.length - (text.length - width) - 1;
@@ -35,8 +35,8 @@ function cut(text, width) {
   return shortened.length > width ? `${shortened.slice(0, Math.max(width - 1, 1))}…` : shortened;
 }
 
-/** What was done, and what came of it. @param {TraceEvent} event */
-function told({ kind, name, args, call, result, memory = {} }) {
+/** What was done, and its outcome. @param {TraceEvent} event */
+function describe({ kind, name, args, call, result, memory = {} }) {
   if (kind === 'step') {
     const words = Object.entries(memory).map(([word, value]) => `${word} = ${value}`);
     return { what: `· ${name}`, outcome: `  ${words.join(', ')}` };
@@ -44,7 +44,7 @@ function told({ kind, name, args, call, result, memory = {} }) {
   return { what: `${call ? `${call}: ` : ''}${name}(${args.join(', ')})`, outcome: ` = ${result}` };
 }
 
-/** A sleep, and what ended it. @param {TraceEvent} event @param {Trace} trace */
+/** A sleep, and the event that ended it. @param {TraceEvent} event @param {Trace} trace */
 function sleepOf({ sleeps, wokenBy, t, end }, { events, processes }) {
   if (!sleeps || end === null) return '';
   const waker = wokenBy === null ? null : events[wokenBy];
@@ -53,10 +53,10 @@ function sleepOf({ sleeps, wokenBy, t, end }, { events, processes }) {
 }
 
 /**
- * The log, a line for each event.
+ * The log, one line per event.
  * @param {Trace} trace
  * @param {Style} style
- * @param {number} width of a line at most
+ * @param {number} width the longest line
  */
 function renderLog(trace, style, width) {
   const { events, processes, parameters } = trace;
@@ -71,7 +71,7 @@ function renderLog(trace, style, width) {
     const at = (event.t / 1000).toFixed(1).padStart(digits);
     const source = event.source ? `${event.source.file.split('/').pop()}:${event.source.line}` : '';
     const front = `${at}  ${(roles.get(event.pid) ?? '').padEnd(6)}  `;
-    const { what, outcome } = told(event);
+    const { what, outcome } = describe(event);
     const room = width - front.length - outcome.length - source.length - 2;
     const text = cut(what, room);
     const space = ' '.repeat(Math.max(2, room - text.length + 2));
@@ -91,7 +91,7 @@ function renderLog(trace, style, width) {
   return lines.join('\n').trimStart();
 }
 
-/** What the messages cost, counted in the recording. @param {Trace} trace */
+/** The cost of the messages, counted in the recording. @param {Trace} trace */
 function billOf({ events, parameters }) {
   const during = events.filter(({ phase }) => phase === 'message');
   const sum = (/** @type {(event: TraceEvent) => number} */ count) =>
@@ -119,16 +119,17 @@ function renderBill(trace) {
   const callsNs = each(calls) * syscallNs;
   const price =
     calls === 0
-      ? `A message took ${duration(median)} untraced, and none of it in the kernel.`
-      : `${counted(each(calls), 'system call')} at ${duration(syscallNs)}, the cheapest one of this machine, ` +
-        `${each(calls) === 1 ? 'is' : 'are'} ${duration(callsNs)} of the ${duration(median)} that a message took untraced, ${messages} of them sent without waiting; ` +
-        'the rest is what the calls do (copy, put to sleep, wake) and making and checking the message.';
+      ? `Untraced, a message took ${duration(median)}, none of it in the kernel.`
+      : `Untraced, a message took ${duration(median)}, with ${messages} sent back to back. The cheapest system call takes ` +
+        `${duration(syscallNs)} here, so ${counted(each(calls), 'system call')} ${each(calls) === 1 ? 'accounts' : 'account'} ` +
+        `for ${duration(callsNs)} of that. The rest is the work of the calls (copying, sleeping, waking) and of the program ` +
+        '(writing and checking the message).';
   return [
     `A message cost ${counted(each(calls), 'system call')}, ${counted(each(kernelCopies), 'copy', 'copies')} by the kernel, ` +
-      `${counted(each(ownCopies), 'copy', 'copies')} by the processes themselves (${significant(each(bytes))} bytes in all) ` +
+      `${counted(each(ownCopies), 'copy', 'copies')} by the processes (${significant(each(bytes))} bytes in total) ` +
       `and ${counted(each(sleeps), 'sleep')}.`,
     price,
-    'Tracing slowed this run down, so the times in the log are no benchmark; `crossings bench` measures.',
+    'Tracing slows the processes down, so the times in the log are not a benchmark. Use `crossings bench` to measure.',
   ];
 }
 

@@ -1,6 +1,6 @@
 'use strict';
-// What the calls of a recording are about: pipes, sockets, shared memory. Everything here follows from the calls alone:
-// which object a descriptor is, which sockets are connected, what is mapped where, what each call changed.
+// The kernel objects of a recording: pipes, sockets, shared memory. Everything here is derived from the calls alone:
+// which object a descriptor refers to, and which sockets are connected.
 const { addressKey } = require('./values.js');
 
 /** @typedef {import('./decode.js').RawCall} RawCall */
@@ -11,7 +11,7 @@ const { addressKey } = require('./values.js');
 /** @typedef {{do: string, fd?: number, object?: string, as?: string, pid?: number, from?: string, to?: string, bytes?: number}} Effect */
 /** @typedef {{start: number, end: number, object: string}} Mapping */
 
-/** @param {string} target what /proc says a descriptor is */
+/** @param {string} target of the descriptor's link in /proc */
 function kindOf(target) {
   if (target.startsWith('pipe:')) return 'pipe';
   if (target.startsWith('socket:')) return 'socket';
@@ -23,21 +23,21 @@ function kindOf(target) {
 /** @param {RawDescriptor} descriptor */
 function idOf({ target, device, inode }) {
   const kind = kindOf(target);
-  if (kind === 'pipe' || kind === 'socket') return target; // "pipe:[4711]" is as unique
+  if (kind === 'pipe' || kind === 'socket') return target; // "pipe:[4711]" is unique
   return `${kind}:[${device}:${inode}]`;
 }
 
 /** @param {RawCall} call */
 const succeeded = ({ result, error, end }) => end !== null && !error && !result.startsWith('-');
 
-/** Each object that a recording's calls are about, and how they hang together. */
+/** The objects of a recording and the connections between them. */
 class Objects {
   /** @param {Map<number, string>} roles */
   constructor(roles) {
     this.roles = roles;
     /** @type {Map<string, TracedObject & {owner: number, target: string, used: boolean, family?: string}>} */
     this.known = new Map();
-    /** @type {Map<string, string>} by "connect SOCKET": the listening socket that it came to */
+    /** @type {Map<string, string>} by "connect SOCKET": the listening socket it connected to */
     this.listeners = new Map();
   }
 
@@ -47,8 +47,8 @@ class Objects {
     if (object) object.words = words;
   }
 
-  /** The object behind a descriptor, met here for the first time or again. @param {RawDescriptor} descriptor @param {number} pid */
-  meet(descriptor, pid) {
+  /** The id of a descriptor's object, which is added if it is new. @param {RawDescriptor} descriptor @param {number} pid */
+  add(descriptor, pid) {
     const id = idOf(descriptor);
     if (!this.known.has(id)) {
       const { target } = descriptor;
@@ -68,7 +68,7 @@ class Objects {
     }
   }
 
-  /** All objects with names for people. @returns {TracedObject[]} */
+  /** All objects, with readable names. @returns {TracedObject[]} */
   list() {
     return [...this.known.values()].map(({ id, kind, target, owner, peer, words, family }) => {
       const role = this.roles.get(owner) ?? 'process';
@@ -85,7 +85,7 @@ function nameOf({ kind, target, role, family }) {
     case 'pipe':
       return 'pipe';
     case 'listener':
-      return 'socket to listen on';
+      return 'listening socket';
     case 'socket':
       return `${family ?? 'socket'}${family ? ' socket' : ''} of the ${role}`;
     case 'memfd':
@@ -102,7 +102,7 @@ function nameOf({ kind, target, role, family }) {
 const FAMILY_NAMES = /** @type {Record<number, string>} */ ({ 1: 'Unix', 2: 'TCP' });
 
 /**
- * Find all objects, who listens, who is connected to whom.
+ * Finds all objects, the listening sockets, and the connections.
  * @param {RawCall[]} calls in the order of their ends
  * @param {Map<number, string>} roles
  */
@@ -110,19 +110,19 @@ function findObjects(calls, roles) {
   const objects = new Objects(roles);
   /** @type {Map<string, string>} the listening socket at an address */
   const bound = new Map();
-  /** @type {Map<string, {came: string[], accepted: string[]}>} of each listening socket */
+  /** @type {Map<string, {arrived: string[], accepted: string[]}>} of each listening socket */
   const queues = new Map();
   /** @param {string} listener */
   const queueOf = (listener) => {
-    const queue = queues.get(listener) ?? { came: [], accepted: [] };
+    const queue = queues.get(listener) ?? { arrived: [], accepted: [] };
     queues.set(listener, queue);
     return queue;
   };
   for (const call of calls) {
-    const about = call.fds.map((descriptor) => objects.meet(descriptor, call.pid));
-    const made = call.made.map((descriptor) => objects.meet(descriptor, call.pid));
+    const about = call.fds.map((descriptor) => objects.add(descriptor, call.pid));
+    const made = call.made.map((descriptor) => objects.add(descriptor, call.pid));
     const object = objects.known.get(about[0] ?? '');
-    // A descriptor inherited and closed at once says nothing of whose it is.
+    // A descriptor that is only inherited and closed does not make its process the owner.
     for (const id of call.name === 'close' ? [] : about) {
       const used = objects.known.get(id);
       if (used && !used.used && used.kind !== 'semaphore') Object.assign(used, { used: true, owner: call.pid });
@@ -142,13 +142,13 @@ function findObjects(calls, roles) {
         if (object) object.kind = 'listener';
         break;
       case 'bind':
-      case 'getsockname': // port 0 has become a real one
+      case 'getsockname': // port 0 has been replaced by a real one
         bound.set(addressKey(Buffer.from(address, 'hex')), about[0]);
         break;
       case 'connect': {
         const listener = bound.get(addressKey(Buffer.from(address, 'hex')));
         if (!listener) break;
-        queueOf(listener).came.push(about[0]);
+        queueOf(listener).arrived.push(about[0]);
         objects.listeners.set(`connect ${about[0]}`, listener);
         break;
       }
@@ -159,7 +159,7 @@ function findObjects(calls, roles) {
         queueOf(about[0]).accepted.push(made[0]);
         break;
       }
-      case 'link': // sem_open() makes a file under another name first
+      case 'link': // sem_open() creates the file under a temporary name
       case 'linkat': {
         const [from, to] = call.name === 'link' ? [call.in[0], call.in[1]] : [call.in[1], call.in[3]];
         for (const known of objects.known.values()) if (known.target === from) known.target = to;
@@ -167,8 +167,8 @@ function findObjects(calls, roles) {
       }
     }
   }
-  for (const { came, accepted } of queues.values()) {
-    for (const [i, id] of accepted.entries()) if (came[i]) objects.connect(came[i], id);
+  for (const { arrived, accepted } of queues.values()) {
+    for (const [i, id] of accepted.entries()) if (arrived[i]) objects.connect(arrived[i], id);
   }
   return objects;
 }

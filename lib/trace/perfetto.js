@@ -1,6 +1,6 @@
 'use strict';
-// A recording as Trace Event JSON, which ui.perfetto.dev and chrome://tracing open. The format: "Trace Event Format",
-// Google, 2016; times there are microseconds.
+// A recording as Trace Event JSON, for ui.perfetto.dev and chrome://tracing. Times are in microseconds, as specified in
+// "Trace Event Format", Google, 2016.
 
 /** @typedef {import('./record.js').Trace} Trace */
 /** @typedef {import('./record.js').TraceEvent} TraceEvent */
@@ -12,7 +12,7 @@ const CALL_TRACK = 2;
 /** @param {number} ns */
 const micros = (ns) => ns / 1000;
 
-/** Names of the processes and their tracks. @param {Trace} trace */
+/** The names of the processes and their tracks. @param {Trace} trace */
 function names({ processes, title }) {
   return processes.flatMap(({ pid, role }, index) => {
     const meta = (/** @type {string} */ name, /** @type {number} */ tid, /** @type {object} */ args) => ({
@@ -32,7 +32,7 @@ function names({ processes, title }) {
   });
 }
 
-/** What a slice shows when it is clicked. @param {TraceEvent} event */
+/** The details shown when a slice is selected. @param {TraceEvent} event */
 function details({ args, result, source, call, message, sleeps, memory }) {
   return {
     ...(args.length ? { call: args.join(', ') } : {}),
@@ -45,10 +45,10 @@ function details({ args, result, source, call, message, sleeps, memory }) {
   };
 }
 
-/** When an event was over; one that never returned has no length. @param {TraceEvent} event */
+/** The end of an event; a call that never returned has no length. @param {TraceEvent} event */
 const endOf = ({ t, end }) => end ?? t;
 
-/** Each process's phases, from their first event to their last. @param {Trace} trace */
+/** Each process's phases, from its first event to its last. @param {Trace} trace */
 function phases({ processes, events }) {
   return processes.flatMap(({ pid }) =>
     Object.entries(PHASES).flatMap(([phase, name]) => {
@@ -95,7 +95,7 @@ function toTraceEvents(trace) {
       mechanism: trace.mechanism,
       recordedAt: trace.recordedAt,
       ...trace.environment,
-      note: 'Tracing slowed this run down: these times are no benchmark.',
+      note: 'Tracing slows the processes down: do not use these times as a benchmark.',
     },
   };
 }

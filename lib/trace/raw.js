@@ -1,5 +1,5 @@
 'use strict';
-// What the tracer printed, put together: each call's "enter" with its "leave", times counted from the first.
+// The tracer's output as events: each call's "enter" joined with its "leave", and times relative to the first.
 
 /** @typedef {import('./decode.js').RawCall} RawCall */
 /** @typedef {import('./decode.js').RawWord} RawWord */
@@ -21,21 +21,21 @@
 /** @typedef {{kind: 'syscall', raw: RawCall} | {kind: 'step', raw: RawStep}} RawEvent */
 
 /**
- * Tells of a step whether it made calls: then the calls tell what happened.
+ * Returns whether a step made system calls. If it did, the calls themselves represent it.
  * @param {RawCall[]} calls
  * @returns {(step: RawStep) => boolean}
  */
 function makerOf(calls) {
-  /** @type {Map<number, number[]>} when the calls of each process began, ascending */
-  const begins = new Map();
+  /** @type {Map<number, number[]>} start times of each process's calls, ascending */
+  const starts = new Map();
   for (const { pid, t } of calls) {
-    const list = begins.get(pid) ?? [];
+    const list = starts.get(pid) ?? [];
     list.push(t);
-    begins.set(pid, list);
+    starts.set(pid, list);
   }
-  for (const list of begins.values()) list.sort((a, b) => a - b);
+  for (const list of starts.values()) list.sort((a, b) => a - b);
   return ({ pid, t, end }) => {
-    const list = begins.get(pid) ?? [];
+    const list = starts.get(pid) ?? [];
     let [low, high] = [0, list.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -47,8 +47,8 @@ function makerOf(calls) {
 }
 
 /**
- * @param {import('../bench/programs.js').ProgramEvent[]} lines
- * @returns {{events: RawEvent[], roles: Map<number, string>}} events in order of their begin
+ * @param {import('../measure/programs.js').ProgramEvent[]} lines
+ * @returns {{events: RawEvent[], roles: Map<number, string>}} events in the order of their starts
  */
 function readRaw(lines) {
   /** @type {Map<number, any>} */

@@ -1,11 +1,11 @@
 'use strict';
-// Recording a demo: run it traced, then not traced for honest times, and make one object of it all: the trace file.
+// Records a demo: runs it traced, then untraced for its true times, and assembles both into a trace file.
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { version } = require('../../package.json');
-const { describeEnvironment } = require('../bench/environment.js');
-const { eventOf, runProgram } = require('../bench/programs.js');
-const { summarize } = require('../bench/statistics.js');
+const { describeEnvironment } = require('../measure/environment.js');
+const { eventOf, runProgram } = require('../measure/programs.js');
+const { summarize } = require('../measure/statistics.js');
 const { orderByCause } = require('./causes.js');
 const { argumentsBefore, decodeArguments, decodeResult } = require('./decode.js');
 const { Effects } = require('./effects.js');
@@ -13,7 +13,7 @@ const { findObjects, idOf } = require('./objects.js');
 const { readRaw } = require('./raw.js');
 const { payloadOf } = require('./values.js');
 
-/** @typedef {import('./causes.js').Happening} Happening */
+/** @typedef {import('./causes.js').CausalEvent} CausalEvent */
 /** @typedef {import('./objects.js').Effect} Effect */
 /** @typedef {InstanceType<typeof Effects>} World */
 /** @typedef {import('./objects.js').TracedObject} TracedObject */
@@ -27,16 +27,16 @@ const { payloadOf } = require('./values.js');
  * @property {'store' | 'load' | 'release' | 'see'} [step] what kind of step
  * @property {string} name
  * @property {string[]} args
- * @property {[number, string][]} [before] arguments that the call filled in: which, and what each was until then
+ * @property {[number, string][]} [before] arguments that the call filled in: [index, value before]
  * @property {string} result
  * @property {{file: string, line: number} | null} source
- * @property {string} [call] the C function that the line calls, where that is not the system call's name
+ * @property {string} [call] the C function called, if its name differs from the system call's
  * @property {'setup' | 'message' | 'teardown'} phase
  * @property {number | null} message
  * @property {number} sleeps
  * @property {number | null} wokenBy index of the event that ended the sleep
- * @property {Record<string, number>} [memory] watched words, as they were at its end
- * @property {any} [payload] the message that went through it
+ * @property {Record<string, number>} [memory] watched words at its end
+ * @property {any} [payload] the message that it carried
  * @property {Effect[]} effects
  */
 /** @typedef {Awaited<ReturnType<typeof recordTrace>>} Trace */
@@ -44,20 +44,20 @@ const { payloadOf } = require('./values.js');
 const UNTRACED_RUNS = 101;
 const root = join(__dirname, '..', '..');
 
-/** As the compiler was told of it, from the package's root. @param {string} file */
+/** A path as compiled in, relative to the package's root. @param {string} file */
 const relative = (file) => file.replace(/^(\.\.\/)+/, '').replace(/^c-bench\/demos\/\.\.\/\.\.\//, '');
 
-/** Where a step's word or a futex lies. @param {RawEvent} event */
+/** The address of a step's word or of a futex. @param {RawEvent} event */
 function addressOf({ kind, raw }) {
   if (kind === 'step') return raw.address;
   return raw.name === 'futex' ? Number(raw.args[0]) : null;
 }
 
 /**
- * The object that a happening is about, for finding what caused it.
+ * The object that an event is about, for finding its cause.
  * @param {RawEvent} event
  * @param {World} effects
- * @param {Map<string, string>} listeners where each connecting socket went to
+ * @param {Map<string, string>} listeners the listening socket of each connecting one
  */
 function aboutOf(event, effects, listeners) {
   const address = addressOf(event);
@@ -70,25 +70,30 @@ function aboutOf(event, effects, listeners) {
   return { about: listeners.get(`${event.raw.name} ${id}`) ?? id, offset: 0 };
 }
 
-/** Each event with what it changed. @param {RawEvent[]} events @param {World} effects @param {Map<string, string>} listeners */
-function happen(events, effects, listeners) {
-  /** @type {Map<RawEvent, Happening>} */
-  const happenings = new Map();
+/**
+ * Each event with its effects, and the watched words of each object.
+ * @param {RawEvent[]} events
+ * @param {World} effects
+ * @param {Map<string, string>} listeners
+ */
+function applyEvents(events, effects, listeners) {
+  /** @type {Map<RawEvent, CausalEvent>} */
+  const entries = new Map();
   /** @type {Map<string, Set<string>>} */
   const words = new Map();
   const inOrderOfEnd = [...events].sort((a, b) => (a.raw.end ?? a.raw.t) - (b.raw.end ?? b.raw.t));
   for (const event of inOrderOfEnd) {
     const changed = effects.of(event);
-    happenings.set(event, { event, effects: changed, cause: null, ...aboutOf(event, effects, listeners) });
+    entries.set(event, { event, effects: changed, cause: null, ...aboutOf(event, effects, listeners) });
     for (const { name, address } of event.raw.words) {
       const object = effects.mappings(event.raw.pid).at(address)?.object;
       if (object) words.set(object, (words.get(object) ?? new Set()).add(name));
     }
   }
-  return { happenings: events.map((event) => /** @type {Happening} */ (happenings.get(event))), words };
+  return { entries: events.map((event) => /** @type {CausalEvent} */ (entries.get(event))), words };
 }
 
-/** The message that a call carried: a struct, or lines of JSON. @param {RawEvent} event */
+/** The message that a call carried: a struct, or a line of JSON. @param {RawEvent} event */
 function payload({ kind, raw }) {
   if (kind !== 'syscall' || raw.phase !== 'message') return undefined;
   const hex = raw.in[1] ?? raw.out[1];
@@ -96,10 +101,10 @@ function payload({ kind, raw }) {
   const bytes = Buffer.from(hex, 'hex');
   if (raw.name === 'read' || raw.name === 'write') return payloadOf(bytes) ?? undefined;
   const lines = bytes.toString('utf8').split('\n');
-  return lines.length === 2 && lines[1] === '' ? JSON.parse(lines[0]) : undefined; // several, or part of one: none
+  return lines.length === 2 && lines[1] === '' ? JSON.parse(lines[0]) : undefined; // several messages or part of one: none
 }
 
-/** @param {Happening} happening @param {Map<Happening, number>} places @returns {TraceEvent} */
+/** @param {CausalEvent} entry @param {Map<CausalEvent, number>} places @returns {TraceEvent} */
 function finish({ event, effects, cause }, places) {
   const { kind, raw } = event;
   const call = kind === 'syscall' ? raw.call : null;
@@ -129,22 +134,22 @@ function finish({ event, effects, cause }, places) {
   };
 }
 
-/** @param {import('../bench/programs.js').ProgramEvent[]} lines what the tracer printed */
+/** @param {import('../measure/programs.js').ProgramEvent[]} lines printed by the tracer */
 function interpret(lines) {
   const { events, roles } = readRaw(lines);
   const calls = events.flatMap((event) => (event.kind === 'syscall' ? [event.raw] : []));
   const byEnd = [...calls].sort((a, b) => (a.end ?? a.t) - (b.end ?? b.t));
   const found = findObjects(byEnd, roles);
   const effects = new Effects(found.list());
-  const { happenings, words } = happen(events, effects, found.listeners);
-  orderByCause(happenings);
+  const { entries, words } = applyEvents(events, effects, found.listeners);
+  orderByCause(entries);
   for (const [id, names] of words) found.nameWords(id, [...names]);
-  const places = new Map(happenings.map((happening, i) => [happening, i]));
+  const places = new Map(entries.map((entry, i) => [entry, i]));
   return {
     title: eventOf(lines, 'demo').title,
     processes: [...roles].map(([pid, role]) => ({ pid, role })).sort((a) => (a.role === 'writer' ? -1 : 1)),
     objects: found.list(),
-    events: happenings.map((happening) => finish(happening, places)),
+    events: entries.map((entry) => finish(entry, places)),
   };
 }
 
@@ -154,7 +159,7 @@ function readSources(events) {
   return Object.fromEntries(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 }
 
-/** The bytes of the largest message as it was sent. @param {TraceEvent[]} events */
+/** The size of the largest message sent. @param {TraceEvent[]} events */
 function messageBytes(events) {
   const sent = events
     .filter(({ phase }) => phase === 'message')
@@ -163,7 +168,8 @@ function messageBytes(events) {
 }
 
 /**
- * Record one demo. The mechanism and the number of messages are checked by the program, whose refusal is ERR_USAGE.
+ * Records one demo. The program itself checks the mechanism and the number of messages, and rejects them with
+ * ERR_USAGE.
  * @param {{mechanism: string, messages?: number | string}} what
  * @param {{signal?: AbortSignal}} [control]
  */
@@ -197,7 +203,7 @@ async function recordTrace({ mechanism, messages = 10 }, { signal } = {}) {
 }
 
 /**
- * The demos that there are.
+ * All demos.
  * @param {AbortSignal} [signal]
  * @returns {Promise<{name: string, title: string, source: string}[]>}
  */

@@ -2,7 +2,7 @@
 // Values in memory as strace prints them: strings, socket addresses, messages with descriptors in them.
 const c = require('./constants.js');
 
-const SHOWN_BYTES = 80; // of a buffer; the demos' messages have no more
+const SHOWN_BYTES = 80; // of a buffer; no message of the demos is longer
 const ESCAPES = new Map([
   [9, '\\t'],
   [10, '\\n'],
@@ -15,8 +15,8 @@ const ESCAPES = new Map([
 
 /**
  * Bytes as a C string.
- * @param {Buffer} bytes those that were recorded
- * @param {number} length how many there were
+ * @param {Buffer} bytes the recorded ones
+ * @param {number} length their number in memory
  */
 function quoted(bytes, length) {
   const shown = bytes.subarray(0, SHOWN_BYTES);
@@ -30,14 +30,14 @@ function quoted(bytes, length) {
   return `"${text}"${length > shown.length ? '...' : ''}`;
 }
 
-/** As short as can be: a digit that follows must not be taken for part of it. @param {number} byte @param {number} [next] */
+/** The shortest octal escape that a following digit cannot extend. @param {number} byte @param {number} [next] */
 function octal(byte, next = 0) {
   const digits = byte.toString(8);
   const digitFollows = next >= 0x30 && next <= 0x37;
   return `\\${digitFollows ? digits.padStart(3, '0') : digits}`;
 }
 
-/** What a socket is bound to, as a key: "/tmp/x.sock" or "127.0.0.1:4711". @param {Buffer} raw */
+/** The address of a socket, as a key: "/tmp/x.sock" or "127.0.0.1:4711". @param {Buffer} raw */
 function addressKey(raw) {
   const family = raw.length >= 2 ? raw.readUInt16LE(0) : 0;
   if (family === 1) {
@@ -78,7 +78,7 @@ function message({ data = '', dataBytes, pieces, controlBytes, flags, rights }) 
   );
 }
 
-/** The message of a demo that 64 bytes are, or null. @param {Buffer} bytes */
+/** The demo's message in 64 bytes, or null. @param {Buffer} bytes */
 function payloadOf(bytes) {
   if (bytes.length !== 64) return null;
   const end = bytes.indexOf(0, 16);

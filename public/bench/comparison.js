@@ -1,11 +1,12 @@
-// Two runs compared: the server's verdict on each mechanism and its sentences.
-import { duration, rate, significant, when } from './format.js';
-import { byId, fill, h, named, say, sayAll } from './html.js';
+// The comparison of two runs, a baseline and a candidate: the server's sentences, and its verdict for each mechanism.
+import { byId, fillRows, h, showParagraphs, showText } from '../shared/dom.js';
+import { dateTime, duration, rate, significant } from '../shared/format.js';
+import { named } from '../shared/mechanisms.js';
 
-/** @param {{a: number, b: number, ratio: number, verdict: string}} compared @param {(value: number) => string} show */
-const cells = ({ a, b, ratio, verdict }, show) => [
-  show(a),
-  show(b),
+/** @param {{a: number, b: number, ratio: number, verdict: string}} compared @param {(value: number) => string} format */
+const cells = ({ a, b, ratio, verdict }, format) => [
+  format(a),
+  format(b),
   significant(ratio),
   h('span', { class: verdict }, verdict === 'undetected' ? 'no detectable difference' : verdict),
 ];
@@ -13,16 +14,16 @@ const cells = ({ a, b, ratio, verdict }, show) => [
 /** @param {any} comparison the answer of /api/compare */
 export function showComparison({ a, b, mechanisms, sentences, caution }) {
   byId('comparison').hidden = false;
-  for (const [id, run] of Object.entries({ 'link-a': a, 'link-b': b })) {
-    byId(id).textContent = when(run.startedAt);
+  for (const [id, run] of Object.entries({ 'link-baseline': a, 'link-candidate': b })) {
+    byId(id).textContent = dateTime(run.startedAt);
     byId(id).href = `#run=${run.id}`;
   }
-  sayAll('verdicts', sentences);
-  say('caution', caution ?? '');
+  showParagraphs(byId('verdicts'), sentences);
+  showText(byId('caution'), caution ?? '');
   const rows = mechanisms.map((/** @type {any} */ { mechanism, title, throughput, roundTrip }) => [
     named(mechanism, title),
     ...cells(throughput, rate),
     ...cells(roundTrip, duration),
   ]);
-  fill(byId('compared-rows'), rows);
+  fillRows(byId('comparison-rows'), rows);
 }

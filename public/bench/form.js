@@ -1,29 +1,29 @@
-// The form: which mechanisms, how many messages of what size, how much effort; and its sentences when a value cannot be
-// used. The limits are those of the inputs themselves.
-import { byId, h, named } from './html.js';
+// The form: mechanisms, workload and effort, and an error beside each invalid control. The limits are the inputs' own.
+import { byId, h } from '../shared/dom.js';
+import { named } from '../shared/mechanisms.js';
 
-/** What the command line takes for each effort. @type {Record<string, number>} */
+/** The command line's defaults. @type {Record<string, number>} */
 const MESSAGES = { quick: 20_000, standard: 100_000, thorough: 100_000 };
 
-const chosenEffort = () => /** @type {HTMLInputElement} */ (document.querySelector('[name=effort]:checked')).value;
+const selectedEffort = () => /** @type {HTMLInputElement} */ (document.querySelector('[name=effort]:checked')).value;
 const boxes = () => /** @type {HTMLInputElement[]} */ ([...document.querySelectorAll('[name=mechanism]')]);
 
-/** Say what is wrong with a control, or nothing. @param {HTMLElement} control @param {string} sentence */
-function complain(control, sentence) {
-  byId(`${control.id}-bad`).textContent = sentence;
-  if (control instanceof HTMLInputElement) control.setAttribute('aria-invalid', String(sentence !== ''));
-  return sentence === '';
+/** Show an error beside a control. @param {HTMLElement} control @param {string} error empty if its value is valid */
+function showError(control, error) {
+  byId(`${control.id}-error`).textContent = error;
+  if (control instanceof HTMLInputElement) control.setAttribute('aria-invalid', String(error !== ''));
+  return error === '';
 }
 
-/** @param {HTMLInputElement} input @param {string} what */
-function check(input, what) {
-  const [least, most] = [input.min, input.max].map((limit) => Number(limit).toLocaleString('en-US'));
-  return complain(input, input.validity.valid ? '' : `${what}: a whole number from ${least} to ${most}.`);
+/** @param {HTMLInputElement} input @param {string} name */
+function validate(input, name) {
+  const [min, max] = [input.min, input.max].map((limit) => Number(limit).toLocaleString('en-US'));
+  return showError(input, input.validity.valid ? '' : `${name} must be a whole number from ${min} to ${max}.`);
 }
 
 /**
  * @param {{name: string, title: string}[]} mechanisms
- * @param {(options: object) => void} onStart told the options of a run when all can be used
+ * @param {(options: object) => void} onStart receives the options of a run, all valid
  */
 export function setUpForm(mechanisms, onStart) {
   const [choices, messages, size] = ['choices', 'messages', 'size'].map(byId);
@@ -31,35 +31,35 @@ export function setUpForm(mechanisms, onStart) {
     const box = h('input', { type: 'checkbox', name: 'mechanism', value: name, checked: true });
     choices.append(h('label', { class: 'choice' }, box, named(name, title), h('code', {}, name)));
   }
-  let chosenByHand = false;
+  let edited = false;
   messages.addEventListener('input', () => {
-    chosenByHand = true;
+    edited = true;
   });
   byId('effort').addEventListener('change', () => {
-    if (!chosenByHand) messages.value = String(MESSAGES[chosenEffort()]);
-    check(messages, 'Messages');
+    if (!edited) messages.value = String(MESSAGES[selectedEffort()]);
+    validate(messages, 'Messages per sample');
   });
 
-  /** Say what cannot be used, and give back the first such control. */
-  const firstBad = () => {
+  /** Show every error, and return the first invalid control. */
+  const firstInvalid = () => {
     const some = boxes().some(({ checked }) => checked);
-    const fine = [
-      complain(byId('mechanisms'), some ? '' : 'Choose at least one mechanism.'),
-      check(messages, 'Messages'),
-      check(size, 'Bytes'),
+    const valid = [
+      showError(byId('mechanisms'), some ? '' : 'Select at least one mechanism.'),
+      validate(messages, 'Messages per sample'),
+      validate(size, 'Bytes per message'),
     ];
-    return [boxes()[0], messages, size][fine.indexOf(false)];
+    return [boxes()[0], messages, size][valid.indexOf(false)];
   };
-  byId('form').addEventListener('change', () => document.querySelector('.bad:not(:empty)') && firstBad());
+  byId('form').addEventListener('change', () => document.querySelector('.error:not(:empty)') && firstInvalid());
   byId('form').addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
-    const bad = firstBad();
-    if (bad) return bad.focus();
+    const invalid = firstInvalid();
+    if (invalid) return invalid.focus();
     onStart({
       mechanisms: boxes().flatMap(({ checked, value }) => (checked ? [value] : [])),
       messages: Number(messages.value),
       sizeBytes: Number(size.value),
-      effort: chosenEffort(),
+      effort: selectedEffort(),
     });
   });
 }

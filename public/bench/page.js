@@ -1,53 +1,49 @@
-// The bench page: what is open is in the address (#run=ID, #compare=A,B); a run that is going on is followed live.
-import './crossings.js';
-import './throughput.js';
-import './percentiles.js';
-import './distribution.js';
+// The benchmark page. The address names what is shown (#run=ID, #compare=A,B); a run in progress is followed live.
+import './charts/crossings.js';
+import './charts/throughput.js';
+import './charts/percentiles.js';
+import './charts/distribution.js';
+import { announce } from '../shared/announce.js';
 import { call } from '../shared/api.js';
+import { byId, h } from '../shared/dom.js';
 import { showComparison } from './comparison.js';
 import { setUpForm } from './form.js';
-import { byId, h } from './html.js';
-import { setUpKept, showKept } from './kept.js';
 import { showLive, showRun } from './run.js';
+import { setUpSavedRuns, showSavedRuns } from './saved-runs.js';
 
-/** The run that is going on. @type {{id: string, source: EventSource} | null} */
+/** The run in progress; `quarters` of it have been announced. @type {{id: string, source: EventSource, quarters: number} | null} */
 let live = null;
-let quarters = 0; // of it, read aloud
 
-/** What the address names. @param {'run' | 'compare'} what */
-const opened = (what) => new URLSearchParams(location.hash.slice(1)).get(what);
-const isOpen = () => opened('run') === live?.id;
+/** The ids in the address. @param {'run' | 'compare'} key */
+const inAddress = (key) => new URLSearchParams(location.hash.slice(1)).get(key);
+const liveIsShown = () => inAddress('run') === live?.id;
 
-/** Say in the form why something did not happen. @param {...(Node | string)} what */
-function refuse(...what) {
-  byId('refusal').replaceChildren(...what);
-  byId('refusal').hidden = what.length === 0;
+/** Show an error below the form. @param {...(Node | string)} content none: hide it */
+function showError(...content) {
+  byId('form-error').replaceChildren(...content);
+  byId('form-error').hidden = content.length === 0;
 }
 /** @param {Error} error */
-const complain = (error) => refuse(error.message);
-
-/** @param {string} sentence read aloud */
-const announce = (sentence) => {
-  byId('announce').textContent = sentence;
-};
+const report = (error) => showError(error.message);
 
 /** @param {{fraction: number, doing: string}} progress */
 function showProgress({ fraction, doing }) {
-  byId('bar').value = fraction;
-  byId('doing').textContent = `${Math.round(fraction * 100)} %, ${doing}`;
-  if (Math.floor(fraction * 4) <= quarters) return;
-  quarters = Math.floor(fraction * 4);
+  byId('progress-bar').value = fraction;
+  byId('progress-text').textContent = `${Math.round(fraction * 100)} %, ${doing}`;
+  const quarters = Math.floor(fraction * 4);
+  if (!live || quarters <= live.quarters) return;
+  live.quarters = quarters;
   announce(`${quarters * 25} % measured.`);
 }
 
-/** Start and Cancel stand in one place; whoever was on one is taken to what comes next. */
+/** Start and Cancel replace each other. If the focus is on one of them, it moves to what replaces it. */
 function showControls() {
-  const held = byId('go').contains(document.activeElement) && byId('start').hidden !== Boolean(live);
+  const focused = byId('run-controls').contains(document.activeElement) && byId('start').hidden !== Boolean(live);
   byId('start').hidden = live !== null;
   byId('progress').hidden = live === null;
-  byId('watch').hidden = isOpen();
-  byId('watch').href = `#run=${live?.id}`;
-  if (held) byId(live ? 'cancel' : byId('run').hidden ? 'start' : 'run-title').focus();
+  byId('show-live').hidden = liveIsShown();
+  byId('show-live').href = `#run=${live?.id}`;
+  if (focused) byId(live ? 'cancel' : byId('run').hidden ? 'start' : 'run-title').focus();
 }
 
 /** @param {string} id */
@@ -58,8 +54,7 @@ function follow(id) {
   /** @type {Map<string, Result>} */
   const results = new Map();
   let expected = 0;
-  live = { id, source };
-  quarters = 0;
+  live = { id, source, quarters: 0 };
   /** @param {string} name @param {(data: any) => void} listener */
   const on = (name, listener) =>
     source.addEventListener(name, (event) => listener(JSON.parse(/** @type {MessageEvent} */ (event).data)));
@@ -67,45 +62,45 @@ function follow(id) {
     expected = answer.mechanisms.length;
     for (const result of answer.partial?.results ?? []) results.set(result.mechanism, result);
     showProgress(answer.progress);
-    if (isOpen()) showRun(answer);
+    if (liveIsShown()) showRun(answer);
   });
   on('progress', showProgress);
   on('sample', ({ result, floors }) => {
     results.set(result.mechanism, result);
-    if (isOpen()) showLive({ results: [...results.values()], floors, expected });
+    if (liveIsShown()) showLive({ results: [...results.values()], floors, expected });
   });
-  on('done', () => ended('The run is done.'));
-  on('failed', ({ message }) => ended(`The run failed. ${message}`));
-  on('cancelled', () => ended('The run was cancelled.'));
+  on('done', () => ended('Run finished.'));
+  on('failed', ({ message }) => ended(`Run failed. ${message}`));
+  on('cancelled', () => ended('Run canceled.'));
   source.onerror = () => {
-    if (source.readyState === EventSource.CLOSED) ended('The lab’s server does not answer any more.');
+    if (source.readyState === EventSource.CLOSED) ended('The connection to the lab’s server was lost.');
   };
 }
 
-/** @param {string} sentence */
+/** @param {string} sentence how it ended */
 async function ended(sentence) {
-  const wasOpen = isOpen();
+  const wasShown = liveIsShown();
   live?.source.close();
   live = null;
   announce(sentence);
-  if (wasOpen) await route();
+  if (wasShown) await route();
   showControls();
-  await showKept().catch(complain);
+  await showSavedRuns().catch(report);
 }
 
 /** Show what the address names. */
 async function route() {
   const address = location.hash;
-  const [id, [a, b] = []] = [opened('run'), opened('compare')?.split(',')];
-  refuse();
+  const [id, [a, b] = []] = [inAddress('run'), inAddress('compare')?.split(',')];
+  showError();
   let answer = null;
   try {
     if (id) answer = await call(`/api/runs/${encodeURIComponent(id)}`);
     else if (a) answer = await call(`/api/compare?${new URLSearchParams({ a, b })}`);
   } catch (error) {
-    complain(/** @type {Error} */ (error));
+    report(/** @type {Error} */ (error));
   }
-  if (location.hash !== address) return; // something else was opened meanwhile
+  if (location.hash !== address) return; // the address has changed meanwhile
   byId('run').hidden = true;
   byId('comparison').hidden = true;
   byId('empty').hidden = answer !== null;
@@ -116,43 +111,44 @@ async function route() {
 
 /** @param {object} options */
 async function start(options) {
-  refuse();
+  showError();
   try {
     const { id } = await call('/api/runs', { method: 'POST', body: options });
-    announce('The run has begun.');
+    announce('Run started.');
     follow(id);
     location.hash = `run=${id}`;
-    await showKept();
+    await showSavedRuns();
   } catch (/** @type {any} */ error) {
     const { id } = error.details ?? {};
-    complain(error);
-    if (id) byId('refusal').append(' ', h('a', { href: `#run=${id}` }, 'Watch it.'));
+    report(error);
+    if (id) byId('form-error').append(' ', h('a', { href: `#run=${id}` }, 'Show that run.'));
   }
 }
 
-async function begin() {
-  // Boxes that scroll can be scrolled by keyboard, too.
+async function main() {
+  // Focusable, so that the keyboard can scroll them.
   for (const box of document.querySelectorAll('section.scroller')) /** @type {HTMLElement} */ (box).tabIndex = 0;
-  setUpKept(
-    (removed) => {
-      if (location.hash.includes(removed)) location.hash = '';
+  setUpSavedRuns({
+    onDelete(id) {
+      if (location.hash.includes(id)) location.hash = '';
     },
-    (a, b) => {
-      location.hash = `compare=${a},${b}`;
+    onCompare(baseline, candidate) {
+      location.hash = `compare=${baseline},${candidate}`;
     },
-  );
+    onError: report,
+  });
   byId('cancel').addEventListener('click', () => {
-    if (live) call(`/api/runs/${live.id}`, { method: 'DELETE' }).catch(complain);
+    if (live) call(`/api/runs/${live.id}`, { method: 'DELETE' }).catch(report);
   });
   const { mechanisms, running } = await call('/api/mechanisms');
   setUpForm(mechanisms, start);
   if (running && !location.hash) location.replace(`#run=${running}`);
   else if (running) follow(running);
   await route();
-  await showKept();
+  await showSavedRuns();
   addEventListener('hashchange', async () => {
     await route();
     if (!live) /** @type {HTMLElement | null} */ (document.querySelector('main > section:not([hidden]) h2'))?.focus();
   });
 }
-begin().catch(complain);
+main().catch(report);

@@ -1,51 +1,49 @@
-// One run on the page: its heading, what it says, its charts, its machine. The same for a run that is still going on.
-import { byteCount, duration, significant, when } from './format.js';
-import { byId, say, sayAll } from './html.js';
+// One run on the page, finished or in progress: its heading, sentences, charts and machine.
+import { byId, showParagraphs, showText } from '../shared/dom.js';
+import { byteCount, counted, dateTime, duration, significant } from '../shared/format.js';
 
 /** @type {ChartName[]} */
 const CHARTS = ['crossings', 'throughput', 'percentiles', 'distribution'];
-
-/** @param {number} n @param {string} what */
-const count = (n, what) => `${n.toLocaleString('en-US')} ${what}${n === 1 ? '' : 's'}`;
 
 /** @param {Figures} figures @param {(chart: ChartName) => string} sentenceOf */
 function showCharts(figures, sentenceOf) {
   byId('charts').hidden = figures.results.length === 0;
   for (const name of CHARTS) {
-    const chart = /** @type {import('./chart.js').LabChart} */ (document.querySelector(`${name}-chart`));
+    const chart = /** @type {import('./charts/chart.js').LabChart} */ (document.querySelector(`${name}-chart`));
     chart.show(figures, sentenceOf(name));
   }
 }
 
-/** Figures of a run that is going on: how far it is stands in the place of the sentences. @param {Figures} figures */
+/** A run in progress: the number of samples replaces the charts' sentences. @param {Figures} figures */
 export function showLive(figures) {
   const samples = figures.results.map(({ throughput }) => throughput.messagesPerSecond.samples.length);
-  const least = samples.length === figures.expected ? Math.min(...samples) : 0;
-  const said = least === 0 ? 'The first round of samples is going on.' : `So far: ${count(least, 'round')} of samples.`;
-  showCharts(figures, () => said);
+  const rounds = samples.length === figures.expected ? Math.min(...samples) : 0;
+  const sentence =
+    rounds === 0 ? 'Measuring the first round of samples.' : `${counted(rounds, 'round')} of samples so far.`;
+  showCharts(figures, () => sentence);
 }
 
 /** @param {RunFile} run */
 const factsOf = ({ parameters: { messages, sizeBytes, samples, effort, seconds } }) => [
-  `${byteCount(sizeBytes)} a message`,
-  `${count(messages, 'message')} a sample`,
-  `${count(samples ?? 0, 'sample')} of each mechanism`,
+  `${byteCount(sizeBytes)} per message`,
+  `${counted(messages, 'message')} per sample`,
+  `${counted(samples ?? 0, 'sample')} per mechanism`,
   effort ?? '–',
   seconds ? `took ${significant(seconds)} s` : '',
 ];
 
 /** @param {RunFile} run */
-function showMachine({ environment, floors, results, tool }) {
+function showEnvironment({ environment, floors, results, tool }) {
   const { cpu, cores, architecture, placement, pinnedCores, kernel, virtualization, compiler, node, clock } =
     environment;
-  const methods = new Set(results.map(({ crossings }) => crossings.method ?? 'could not be counted'));
+  const methods = new Set(results.map(({ crossings }) => crossings.method ?? 'not available'));
   const facts = {
-    cpu: `${cpu}, ${count(cores, 'core')}, ${architecture}`,
+    cpu: `${cpu}, ${counted(cores, 'core')}, ${architecture}`,
     cores: pinnedCores ? `${pinnedCores.join(' and ')} (${placement})` : 'not pinned',
     kernel,
     virtualization,
     compiler: `${compiler}, ${node}`,
-    clock: `${clock.source}, ${significant(clock.overheadNs, 2)} ns a reading`,
+    clock: `${clock.source}, ${significant(clock.overheadNs, 2)} ns per reading`,
     syscall: duration(floors.syscallNs),
     line: duration(floors.cacheLineRoundTripNs),
     method: [...methods].join(', '),
@@ -56,12 +54,12 @@ function showMachine({ environment, floors, results, tool }) {
 
 /** @param {RunAnswer} answer */
 function stateOf({ state, run, partial, error }) {
-  const measured = (run ?? partial)?.results.length ? ': below is what was measured until then' : '';
+  const measured = (run ?? partial)?.results.length ? ' The charts show what was measured before.' : '';
   return {
-    running: 'This run is going on; the charts fill as samples arrive.',
+    running: 'This run is in progress. The charts fill in as samples arrive.',
     done: '',
     failed: `This run failed. ${error?.message}`,
-    cancelled: `This run was cancelled${measured}.`,
+    cancelled: `This run was canceled.${measured}`,
   }[state];
 }
 
@@ -70,16 +68,16 @@ export function showRun(answer) {
   const { id, state, sentences, summary, mechanisms, startedAt } = answer;
   const run = answer.run ?? answer.partial;
   byId('run').hidden = false;
-  byId('run-title').textContent = `Run of ${when(startedAt)}`;
-  say('run-facts', run && state !== 'running' ? factsOf(run).filter(Boolean).join(' · ') : '');
-  say('run-state', stateOf(answer));
+  byId('run-title').textContent = `Run of ${dateTime(startedAt)}`;
+  showText(byId('run-facts'), run && state !== 'running' ? factsOf(run).filter(Boolean).join(' · ') : '');
+  showText(byId('run-state'), stateOf(answer));
   byId('run-state').classList.toggle('bad', state === 'failed');
-  sayAll('summary', summary);
-  sayAll('warnings', run?.environment.warnings ?? []);
+  showParagraphs(byId('summary'), summary);
+  showParagraphs(byId('warnings'), run?.environment.warnings ?? []);
   byId('files').hidden = state !== 'done';
   for (const link of byId('files').children) link.href = `/api/runs/${id}/file?format=${link.dataset.format}`;
   byId('environment').hidden = !run;
-  if (run) showMachine(run);
+  if (run) showEnvironment(run);
   if (!run) byId('charts').hidden = true;
   else if (state === 'running') showLive({ ...run, expected: mechanisms.length });
   else showCharts(run, (name) => sentences?.[name] ?? '');

@@ -1,4 +1,4 @@
-// What the scripts of this page know of each other and of the server's answers (lib/bench/run.schema.json has the units).
+// The types of this page's modules and of the server's answers; lib/bench/run.schema.json has the units.
 declare const Chart: typeof import('chart.js').Chart;
 
 interface Summary {
@@ -25,9 +25,9 @@ interface Result {
     byName: Record<string, number>;
   };
 }
-/** What a chart draws: a run, or as much of it as there is. */
+/** What a chart draws: a finished run, or a run in progress. */
 interface Figures {
-  /** How many mechanisms there will be. */
+  /** The number of mechanisms when the run is complete. */
   expected?: number;
   results: Result[];
   floors: { syscallNs: number; cacheLineRoundTripNs: number | null };
@@ -60,7 +60,7 @@ interface RunAnswer {
   summary: string[];
   error: { code: string; message: string } | null;
 }
-interface KeptRun {
+interface SavedRun {
   id: string;
   startedAt: string;
   state: RunState;
@@ -69,25 +69,25 @@ interface KeptRun {
 }
 
 type Canvas = CanvasRenderingContext2D;
-/** What one kind of chart draws and says. `any`: what belongs to Chart.js. */
+/** One kind of chart. `any` is an object of Chart.js. */
 interface Drawing {
-  /** The height of a row, for a chart that has one for each mechanism. */
+  /** The height of a row, if the chart has one per mechanism. */
   rowRem?: number;
-  /** The order of the mechanisms, from small to large; without it the fastest round trip is first. */
+  /** Mechanisms are sorted by this, ascending; by median round trip if absent. */
   rank?(result: Result): number;
-  /** The axes, and the room at the right for labels. */
+  /** The axes, and the space for labels at the right. */
   axes(figures: Figures): { scales: any; right: number };
   datasets?(figures: Figures): any[];
-  /** What Chart.js does not draw. */
+  /** Draws what Chart.js does not. */
   paint(chart: any, ctx: Canvas, figures: Figures): void;
-  /** What the pointer over a point shows. */
+  /** The tooltip of a point. */
   tip?(result: Result, point: any): string;
   /** The rows of the table. */
   rows(figures: Figures): (Node | string)[][];
-  /** The chart in words. */
+  /** The text alternative. */
   describe(figures: Figures): string;
 }
-/** A label beside what it names: written at x, as near to y as the others let it, with a fine line from the anchor. */
+/** A label at x, as near to y as other labels allow, with a thin line from its anchor. */
 interface Label {
   mechanism: string;
   text: string;

@@ -1,4 +1,4 @@
-// Talking to the lab's server: JSON there and back. A refusal becomes an Error whose message is the server's sentence.
+// Requests to the lab's server: JSON both ways. An error status becomes a LabError with the server's own sentence.
 
 export class LabError extends Error {
   /**
@@ -18,7 +18,7 @@ export class LabError extends Error {
  * @param {{method?: string, body?: unknown, signal?: AbortSignal}} [options]
  */
 export async function call(path, { method = 'GET', body, signal } = {}) {
-  // A request that changes something says that it is JSON, with or without a body.
+  // The server requires this type for every request that changes something, with or without a body.
   const headers = method === 'GET' ? undefined : { 'content-type': 'application/json' };
   let response;
   try {
@@ -30,10 +30,14 @@ export async function call(path, { method = 'GET', body, signal } = {}) {
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new LabError('The lab’s server does not answer: is `npm start` still running?', 'ERR_NO_SERVER', null);
+    throw new LabError('The lab’s server does not respond. Check that it is still running.', 'ERR_NO_SERVER', null);
   }
   const answer = response.status === 204 ? null : await response.json().catch(() => null);
   if (response.ok) return answer;
   const { message, code } = answer?.error ?? {};
-  throw new LabError(message ?? `The server answered ${response.status}.`, code ?? 'ERR_HTTP', answer?.error);
+  throw new LabError(
+    message ?? `The server answered with status ${response.status}.`,
+    code ?? 'ERR_HTTP',
+    answer?.error,
+  );
 }

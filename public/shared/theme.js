@@ -1,28 +1,26 @@
-// The button that changes between the system's colours, light and dark; the choice is kept in this browser.
-const NAMES = ['auto', 'light', 'dark'];
+// The theme button: the system's theme, light or dark. This browser remembers the choice.
+import { h } from './dom.js';
+
+const THEMES = ['auto', 'light', 'dark'];
 const KEY = 'crossings-theme';
 
 const root = document.documentElement;
-const kept = localStorage.getItem(KEY);
-let chosen = kept && NAMES.includes(kept) ? kept : 'auto';
+const stored = localStorage.getItem(KEY);
+let theme = stored && THEMES.includes(stored) ? stored : 'auto';
 
-const button = document.createElement('button');
-button.type = 'button';
-button.className = 'plain theme';
-const label = document.createElement('span');
-label.className = 'word';
-label.textContent = 'Theme: ';
+const label = h('span', { class: 'word' }, 'Theme: ');
+const button = h('button', { type: 'button', class: 'plain theme' });
 
 function show() {
-  if (chosen === 'auto') delete root.dataset.theme;
-  else root.dataset.theme = chosen;
-  button.replaceChildren(label, chosen);
-  button.setAttribute('aria-label', `Theme: ${chosen}`);
+  if (theme === 'auto') delete root.dataset.theme;
+  else root.dataset.theme = theme;
+  button.replaceChildren(label, theme);
+  button.setAttribute('aria-label', `Theme: ${theme}`);
 }
 
 button.addEventListener('click', () => {
-  chosen = NAMES[(NAMES.indexOf(chosen) + 1) % NAMES.length];
-  localStorage.setItem(KEY, chosen);
+  theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+  localStorage.setItem(KEY, theme);
   show();
   root.dispatchEvent(new CustomEvent('themechange'));
 });

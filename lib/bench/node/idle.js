@@ -1,5 +1,5 @@
 'use strict';
-// What an open channel costs a process that waits on it and gets nothing: processor time within a second.
+// The processor time that a process uses in one second while it waits on idle open channels.
 const { channelPair, openChannel } = require('../../index.js');
 
 const WATCH_MS = 1000;

@@ -1,14 +1,144 @@
 'use strict';
-// What we promise of the ring, as ratios within one run: the ring in C against floors and other mechanisms, and the Node
-// transports against each other. Goals are those of the project's issue "The ring"; the figures are this run's own.
+// The ring's performance goals, as ratios within one run: the ring in C against floors and other mechanisms, and the
+// Node transports against each other. Each goal is one row of ROWS; every figure is measured in the same run.
 const { join } = require('node:path');
-const { eventOf, runNode, runProgram } = require('../programs.js');
-const { median, summarize } = require('../statistics.js');
-
-/** @typedef {{tripNs: number[], floorNs: number[], rates: number[]}} Gathered */
+const { eventOf, runNode, runProgram } = require('../../measure/programs.js');
+const { median, summarize } = require('../../measure/statistics.js');
 
 /**
- * Measures the ring in C, one sample a round.
+ * What a row is computed from.
+ * @typedef {object} Measured
+ * @property {Record<string, number[]>} inC samples that {@link measureReferences} took, by name
+ * @property {(name: string, sizeBytes: number) => Gathered} inNode samples of a transport; empty where it was not measured
+ *
+ * @typedef {{tripNs: number[], floorNs: (number | null)[], rates: number[]}} Gathered
+ *
+ * @typedef {object} Row
+ * @property {string} what
+ * @property {'×' | '%' | 'messages/s'} [unit] default: ×
+ * @property {'most' | 'least'} bound is the goal an upper or a lower bound?
+ * @property {number} goal what the project promises
+ * @property {number} aim what it works towards
+ * @property {(measured: Measured) => number[] | undefined} values one per sample; a row without any is left out
+ */
+
+/** @typedef {Omit<Row, 'values'> & {unit: string, value: {median: number, q1: number, q3: number}, met: boolean}} Ratio */
+
+/**
+ * The ratio of each pair of samples from the same round.
+ * @param {(number | null)[]} a
+ * @param {(number | null)[]} b
+ */
+const pairwise = (a, b) => a.slice(0, b.length).map((value, i) => Number(value) / Number(b[i]));
+
+/** @type {Row[]} */
+const ROWS = [
+  {
+    what: 'C round trip, 32 bytes, over the cache-line floor',
+    bound: 'most',
+    goal: 1.25,
+    aim: 1.1,
+    values: ({ inC }) => inC.tripOverFloor,
+  },
+  {
+    what: 'C throughput, 64 bytes, batches of 32, over shm-spin',
+    bound: 'least',
+    goal: 15,
+    aim: 25,
+    values: ({ inC }) => inC.batchedOverSpin,
+  },
+  {
+    what: 'C throughput, 64 bytes, each published',
+    unit: 'messages/s',
+    bound: 'least',
+    goal: 50e6,
+    aim: 80e6,
+    values: ({ inC }) => inC.published,
+  },
+  {
+    what: 'C throughput, 64 bytes, each published, over pipe',
+    bound: 'least',
+    goal: 12,
+    aim: 12,
+    values: ({ inC }) => inC.publishedOverPipe,
+  },
+  {
+    what: 'C throughput, 64 KiB, over one plain memcpy',
+    bound: 'least',
+    goal: 0.7,
+    aim: 0.95,
+    values: ({ inC }) => inC.largeOverCopy,
+  },
+  {
+    what: 'Node round trip, 32 bytes, over the floor',
+    bound: 'most',
+    goal: 1.8,
+    aim: 1.3,
+    values: ({ inNode }) => pairwise(inNode('ring', 32).tripNs, inNode('ring', 32).floorNs),
+  },
+  {
+    what: 'Node round trip, times faster than process.send',
+    bound: 'least',
+    goal: 200,
+    aim: 400,
+    values: ({ inNode }) => pairwise(inNode('send-json', 32).tripNs, inNode('ring', 32).tripNs),
+  },
+  {
+    what: 'Node throughput, 64 bytes, trySend',
+    unit: 'messages/s',
+    bound: 'least',
+    goal: 15e6,
+    aim: 30e6,
+    values: ({ inNode }) => inNode('ring', 64).rates,
+  },
+  {
+    what: 'Node throughput, 64 bytes, trySend, over process.send',
+    bound: 'least',
+    goal: 60,
+    aim: 60,
+    values: ({ inNode }) => pairwise(inNode('ring', 64).rates, inNode('send-json', 64).rates),
+  },
+  {
+    what: 'Node throughput, 64 bytes, send and for await',
+    unit: 'messages/s',
+    bound: 'least',
+    goal: 2e6,
+    aim: 6e6,
+    values: ({ inNode }) => inNode('ring-async', 64).rates,
+  },
+  {
+    what: 'Node, woken from sleep, over a bare wake-up',
+    bound: 'most',
+    goal: 1.3,
+    aim: 1.1,
+    values: ({ inNode }) => pairwise(inNode('ring-asleep', 32).tripNs, inNode('wake', 32).tripNs),
+  },
+  {
+    // Node's own idle work, two timers of the measurement and a clock with steps of 1 µs add up to less than this.
+    what: 'CPU of two idle open channels',
+    unit: '%',
+    bound: 'most',
+    goal: 0.1,
+    aim: 0.1,
+    values: ({ inC }) => inC.idleShare,
+  },
+];
+
+/**
+ * @param {Row} row
+ * @param {Measured} measured
+ * @returns {Ratio[]} none when there is nothing to compare
+ */
+function ratioOf({ values, ...row }, measured) {
+  const samples = values(measured) ?? [];
+  if (samples.length === 0) return [];
+  const value = summarize(samples);
+  const met = row.bound === 'most' ? value.median <= row.goal : value.median >= row.goal;
+  return [{ unit: '×', ...row, value, met }];
+}
+
+/**
+ * Measures the ring in C, one sample per round.
  * @param {{placement: string[], signal?: AbortSignal}} control
  */
 function measureReferences({ placement, signal }) {
@@ -46,84 +176,17 @@ function measureReferences({ placement, signal }) {
     note('idleShare', eventOf(events, 'idle').share * 100);
   };
 
-  /**
-   * @param {Map<string, Gathered>} series by "transport size"
-   * @returns {Ratio[]}
-   */
-  const ratios = (series) => [...inC(samples), ...inNode(series), ...ofIdle(samples)];
+  /** @param {(name: string, sizeBytes: number) => Gathered | undefined} find @returns {Ratio[]} */
+  const ratios = (find) => {
+    const none = { tripNs: [], floorNs: [], rates: [] };
+    const measured = {
+      inC: samples,
+      inNode: (/** @type {string} */ name, /** @type {number} */ size) => find(name, size) ?? none,
+    };
+    return ROWS.flatMap((row) => ratioOf(row, measured));
+  };
 
   return { sample, idle, ratios, syscallNs: () => median(samples.syscallNs) };
 }
 
-/**
- * @typedef {object} Ratio
- * @property {string} what
- * @property {{median: number, q1: number, q3: number}} value
- * @property {string} unit '×', '%' of a core, or what is counted a second
- * @property {'most' | 'least'} bound may the value be at most, or at least, the goal?
- * @property {number} goal
- * @property {number} aim
- * @property {boolean} met
- */
-
-/**
- * @param {string} what
- * @param {number[]} values
- * @param {'most' | 'least'} bound
- * @param {number} goal
- * @param {number} aim
- * @param {string} [unit]
- * @returns {Ratio[]} none when there is nothing to compare
- */
-function ratio(what, values, bound, goal, aim, unit = '×') {
-  if (values.length === 0) return [];
-  const value = summarize(values);
-  const met = bound === 'most' ? value.median <= goal : value.median >= goal;
-  return [{ what, value, unit, bound, goal, aim, met }];
-}
-
-/** @param {Record<string, number[]>} samples */
-function inC(samples) {
-  return [
-    ...ratio('C round trip, 32 bytes, over the cache-line floor', samples.tripOverFloor, 'most', 1.25, 1.1),
-    ...ratio('C throughput, 64 bytes, batches of 32, over shm-spin', samples.batchedOverSpin, 'least', 15, 25),
-    ...ratio('C throughput, 64 bytes, each published', samples.published, 'least', 50e6, 80e6, 'messages/s'),
-    ...ratio('… over the pipe', samples.publishedOverPipe, 'least', 12, 12),
-    ...ratio('C, 64 KiB messages, over one plain memcpy', samples.largeOverCopy, 'least', 0.7, 0.95),
-  ];
-}
-
-/** @param {Record<string, number[]>} samples */
-function ofIdle(samples) {
-  // Node's own idle housekeeping, two timers of the measurement and a clock of 1 µs: a thousandth of a core is nothing.
-  return ratio('CPU of two idle open channels', samples.idleShare ?? [], 'most', 0.1, 0.1, '%');
-}
-
-/** Sample by sample: both were taken in the same round. @param {number[]} a @param {number[]} b */
-const pairwise = (a, b) => a.slice(0, b.length).map((value, i) => value / b[i]);
-
-/** @param {Map<string, Gathered>} series */
-function inNode(series) {
-  /** @type {Gathered} */
-  const none = { tripNs: [], floorNs: [], rates: [] };
-  const of = (/** @type {string} */ name) => series.get(name) ?? none;
-  const [small, medium, comfortable] = [of('ring 32'), of('ring 64'), of('ring-async 64')];
-  const send = { small: of('send-json 32'), medium: of('send-json 64') };
-  const [asleep, wake] = [of('ring-asleep 32'), of('wake 32')];
-  return [
-    ...ratio('Node round trip, 32 bytes, over the floor', pairwise(small.tripNs, small.floorNs), 'most', 1.8, 1.3),
-    ...ratio(
-      'Node round trip, times faster than process.send',
-      pairwise(send.small.tripNs, small.tripNs),
-      'least',
-      200,
-      400,
-    ),
-    ...ratio('Node throughput, 64 bytes, trySend', medium.rates, 'least', 15e6, 30e6, 'messages/s'),
-    ...ratio('… over process.send', pairwise(medium.rates, send.medium.rates), 'least', 60, 60),
-    ...ratio('Node throughput, 64 bytes, send and for await', comfortable.rates, 'least', 2e6, 6e6, 'messages/s'),
-    ...ratio('Node, woken from sleep, over a bare wake-up', pairwise(asleep.tripNs, wake.tripNs), 'most', 1.3, 1.1),
-  ];
-}
-
-module.exports = { measureReferences, ratio };
+module.exports = { measureReferences, ratioOf };

@@ -1,44 +1,36 @@
 'use strict';
-// `crossings bench node`: the transports between two Node processes, sampled in turn, each sample in fresh processes, with
-// the cache-line floor measured right before and after each; and beside them the ring in C, for the ratios that we promise.
+// `crossings bench node`: samples the transports between two Node processes in turn. Each sample runs in fresh
+// processes, with the cache-line floor measured right before and after it. references.js adds the ratios.
 const { execFileSync } = require('node:child_process');
-const { randomUUID } = require('node:crypto');
 const { join } = require('node:path');
-const { version } = require('../../../package.json');
 const { CrossingsError } = require('../../channel/errors.js');
-const { describeEnvironment, stolenWarning, watchStolenTime } = require('../environment.js');
-const { eventOf, runNode, runProgram } = require('../programs.js');
-const { slope } = require('../crossings.js');
-const { RoundTrips } = require('../round-trips.js');
-const { median, medianInterval, summarize } = require('../statistics.js');
+const { eventOf, runNode, runProgram } = require('../../measure/programs.js');
+const { RoundTrips } = require('../../measure/round-trips.js');
+const { beginRun } = require('../../measure/run.js');
+const { Series } = require('../../measure/series.js');
+const { median } = require('../../measure/statistics.js');
+const { countCrossings } = require('./crossings.js');
 const { measureReferences } = require('./references.js');
-const { transports } = require('./transports.js');
+const { transports, workOf } = require('./transports.js');
 
 const SIDE = join(__dirname, 'side.js');
 const SIZES = [32, 64, 65536];
-const LARGE_BYTES = 4096;
-// Only for one ratio each; they are no transports of their own.
-const HELPERS = ['ring-asleep', 'wake'];
+const COUNTED_BYTES = 64;
+const RATIO_BYTES = 32; // of the transports that are measured for a ratio alone
+const EXPECTED_OF_BUDGET = 1.2;
+const EXPECTED_THOROUGH_MS = 600_000;
 
-/** @type {Record<'quick' | 'standard' | 'thorough', {budgetMs: number, minSamples: number, maxSamples: number}>} */
+/** @type {Record<'quick' | 'standard' | 'thorough', import('../../measure/run.js').Limits>} */
 const EFFORTS = {
   quick: { budgetMs: 20_000, minSamples: 3, maxSamples: 30 },
   standard: { budgetMs: 100_000, minSamples: 5, maxSamples: 30 },
   thorough: { budgetMs: Number.POSITIVE_INFINITY, minSamples: 30, maxSamples: 30 },
 };
 
-/** How much one sample does, so that each takes a few tenths of a second. @param {string} name @param {number} sizeBytes */
-function workload(name, sizeBytes) {
-  const { style } = transports[name];
-  const share = sizeBytes >= LARGE_BYTES ? 1 / 50 : 1;
-  if (name === 'wake') return { trips: 1500, messages: 0 };
-  if (name === 'ring-asleep') return { trips: 1500, messages: 100 };
-  if (style === 'loop') return { trips: Math.ceil(300_000 * share), messages: Math.ceil(5_000_000 * share ** 1.3) };
-  if (name === 'ring-async') return { trips: Math.ceil(20_000 * share), messages: Math.ceil(1_000_000 * share) };
-  return { trips: sizeBytes >= LARGE_BYTES ? 300 : 1000, messages: sizeBytes >= LARGE_BYTES ? 500 : 20_000 };
-}
-
-/** What puts a command on a core, where that is possible. @param {number[] | null} cores */
+/**
+ * The command prefixes that pin a process to a core. Without cores, or without taskset, they are empty.
+ * @param {number[] | null} cores
+ */
 function pinning(cores) {
   try {
     if (cores) execFileSync('taskset', ['--version'], { stdio: 'ignore' });
@@ -54,53 +46,63 @@ function pinning(cores) {
   };
 }
 
-/** What was gathered of one transport at one size. */
-class Series {
-  /** @type {number[]} */ rates = [];
-  /** @type {number[]} */ tripNs = [];
-  /** @type {number[]} */ floorNs = [];
-  roundTrips = new RoundTrips();
+/**
+ * The command that takes one sample of a transport.
+ * @param {ReturnType<typeof pinning>} pins
+ * @param {string} name
+ * @param {number} sizeBytes
+ * @param {import('./transports.js').Work} work
+ */
+function sampleCommand(pins, name, sizeBytes, { trips, messages }) {
+  const task = { transport: name, role: 'first', sizeBytes, trips, messages, prefix: pins.other };
+  const prefix = transports[name].oneProcess ? pins.both : pins.first;
+  return [...prefix, process.execPath, SIDE, JSON.stringify(task)];
+}
+
+/** The samples of one transport at one size. */
+class TransportSeries extends Series {
   tripsPerReading = 1;
 
   /** @param {string} name @param {number} sizeBytes */
   constructor(name, sizeBytes) {
+    super();
     this.name = name;
     this.sizeBytes = sizeBytes;
   }
 
-  /** @param {any} sample @param {number} floorNs */
-  add(sample, floorNs) {
+  /** @param {any} sample what side.js printed @param {number} floorNs */
+  addSample({ messagesPerSecond, values, tripsPerReading }, floorNs) {
     const trips = new RoundTrips();
-    trips.record(sample.values);
-    this.roundTrips.record(sample.values);
-    this.tripsPerReading = sample.tripsPerReading;
-    this.tripNs.push(Number(trips.summary().p50));
-    this.floorNs.push(floorNs);
-    if (sample.messagesPerSecond) this.rates.push(sample.messagesPerSecond);
+    trips.record(values);
+    this.tripsPerReading = tripsPerReading;
+    this.add({ messagesPerSecond, values, tripNs: Number(trips.summary().p50), floorNs });
   }
 
-  /** One entry of the run file's `results`. @param {any} crossings */
+  /** One entry of the run file's `results`. @param {import('../../measure/crossings.js').Crossings} crossings */
   result(crossings) {
+    const roundTrip = this.roundTrip();
     return {
       mechanism: this.name,
       title: transports[this.name].title,
       sizeBytes: this.sizeBytes,
-      throughput: {
-        messagesPerSecond: { ...summarize(this.rates), interval95: medianInterval(this.rates), samples: this.rates },
-        bytesPerSecond: summarize(this.rates.map((rate) => rate * this.sizeBytes)),
-      },
+      throughput: this.throughput(this.sizeBytes),
       roundTrip: {
-        count: this.roundTrips.count * this.tripsPerReading,
+        ...roundTrip,
+        count: roundTrip.count * this.tripsPerReading,
         tripsPerReading: this.tripsPerReading,
-        floorNs: median(this.floorNs),
-        overFloor: summarize(this.tripNs.map((ns, i) => ns / this.floorNs[i])),
-        ns: this.roundTrips.summary(),
-        sampleP50Ns: this.tripNs,
-        sampleFloorNs: this.floorNs,
-        distribution: this.roundTrips.distribution(),
       },
       crossings,
     };
+  }
+}
+
+/** Prefixes an error with the name of its transport. @template T @param {string} name @param {Promise<T>} work */
+async function named(name, work) {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof CrossingsError) error.message = `${name}: ${error.message}`;
+    throw error;
   }
 }
 
@@ -115,143 +117,89 @@ class Series {
  */
 
 /**
+ * Measures. The result is a run file (schema crossings/run/1) with one result per transport and size, and the ratios.
  * @param {NodeBenchOptions} options
- * @param {{signal?: AbortSignal, onProgress?: import('../runner.js').ProgressListener}} [control]
+ * @param {import('../../measure/run.js').RunControl} [control]
  */
-async function runNodeBench(options, { signal, onProgress = () => {} } = {}) {
+async function runNodeBench(options, control = {}) {
+  const { signal } = control;
   const effort = EFFORTS[options.effort];
-  const startedAt = new Date();
-  const began = performance.now();
-  const elapsed = () => performance.now() - began;
-  const expectedMs = Number.isFinite(effort.budgetMs) ? effort.budgetMs * 1.2 : 600_000;
-  const report = (/** @type {string} */ doing) =>
-    onProgress({ fraction: Math.min(0.99, elapsed() / expectedMs), doing });
-
-  report('looking at the machine');
-  const environment = await describeEnvironment({ ...options, signal });
-  const stolenShare = watchStolenTime();
+  const budgeted = Number.isFinite(effort.budgetMs);
+  const run = await beginRun(options, budgeted ? effort.budgetMs * EXPECTED_OF_BUDGET : EXPECTED_THOROUGH_MS, control);
+  const { environment, placement } = run;
   const cores = environment.pinnedCores;
   if (cores && cores[0] === cores[1]) {
-    throw new CrossingsError(
-      'ERR_USAGE',
-      'Two Node processes are compared on two cores: --cores takes two different ones here.',
-    );
+    throw new CrossingsError('ERR_USAGE', `bench node needs two different cores; got --cores ${cores.join(',')}.`);
   }
   const pins = pinning(cores);
-  if (!pins.possible)
-    environment.warnings.push('The processes are not pinned: there is no taskset here (package util-linux).');
-  const placement = cores ? ['--cores', cores.join(',')] : ['--no-pin'];
+  if (!pins.possible) {
+    environment.warnings.push('The processes are not pinned: taskset is not installed (package util-linux).');
+  }
 
-  /** @param {string} name @param {number} sizeBytes @param {{trips: number, messages: number}} work */
-  const commandOf = (name, sizeBytes, { trips, messages }) => {
-    const task = { transport: name, role: 'first', sizeBytes, trips, messages, prefix: pins.other };
-    return [...(name === 'port' ? pins.both : pins.first), process.execPath, SIDE, JSON.stringify(task)];
-  };
   const floor = async () => {
     const few = ['--mechanism', 'shm-spin', '--messages', 0, '--round-trips', 10, ...placement];
     return eventOf(await runProgram('crossings-bench', few, { signal }), 'floors').cacheLineRoundTripNs;
   };
-  const named = (/** @type {string} */ name, /** @type {Promise<any>} */ work) =>
-    work.catch((error) => {
-      if (error instanceof CrossingsError) error.message = `${name}: ${error.message}`;
-      throw error;
-    });
+  /** @param {TransportSeries} series */
+  const sample = async ({ name, sizeBytes }) => {
+    const command = sampleCommand(pins, name, sizeBytes, workOf(transports[name], sizeBytes));
+    return eventOf(await named(name, runNode(command, { signal })), 'sample');
+  };
 
   const crossings = new Map();
   for (const name of options.transports) {
-    report(`counting the crossings of ${name}`);
-    crossings.set(name, await named(name, countNode(name, commandOf, options.countMethod, signal)));
+    run.report(`counting the crossings of ${name}`);
+    /** @param {import('./transports.js').Work} work */
+    const commandOf = (work) => sampleCommand(pins, name, COUNTED_BYTES, work);
+    const counting = countCrossings(transports[name], commandOf, { countMethod: options.countMethod, signal });
+    crossings.set(name, await named(name, counting));
   }
 
-  const all = options.transports.flatMap((name) => options.sizes.map((size) => new Series(name, size)));
-  const helpers = options.transports.includes('ring-async') ? HELPERS.map((name) => new Series(name, 32)) : [];
+  const compared = options.transports.flatMap((name) => options.sizes.map((size) => new TransportSeries(name, size)));
+  const helpers = Object.keys(transports)
+    .filter((name) => options.transports.includes(String(transports[name].ratioWith)))
+    .map((name) => new TransportSeries(name, RATIO_BYTES));
+  const all = [...compared, ...helpers];
   const references = measureReferences({ placement, signal });
 
-  let rounds = 0;
-  for (let longestMs = 0; rounds < effort.maxSamples; rounds++) {
-    if (rounds >= effort.minSamples && elapsed() + longestMs > effort.budgetMs) break;
-    const roundBegan = performance.now();
-    for (const series of [...all, ...helpers]) {
-      report(`sample ${rounds + 1}, ${series.name}, ${series.sizeBytes} bytes`);
+  const rounds = await run.takeRounds(effort, async (round) => {
+    for (const series of all) {
+      run.report(`sample ${round + 1}, ${series.name}, ${series.sizeBytes} bytes`);
       const before = await floor();
-      const command = commandOf(series.name, series.sizeBytes, workload(series.name, series.sizeBytes));
-      const events = await named(series.name, runNode(command, { signal }));
-      series.add(eventOf(events, 'sample'), (before + (await floor())) / 2);
+      const taken = await sample(series);
+      series.addSample(taken, (before + (await floor())) / 2);
     }
-    report(`sample ${rounds + 1}, the ring in C`);
+    run.report(`sample ${round + 1}, the ring in C`);
     await references.sample();
-    longestMs = Math.max(longestMs, performance.now() - roundBegan);
-  }
+  });
 
-  report('an idle channel');
+  run.report('an idle channel');
   await references.idle();
-  const stolen = stolenWarning(stolenShare());
-  if (stolen) environment.warnings.push(stolen);
-  return {
-    schema: 'crossings/run/1',
-    id: randomUUID(),
-    startedAt: startedAt.toISOString(),
-    tool: { version },
-    environment,
-    parameters: {
-      messages: workload('ring', 64).messages,
-      sizeBytes: 64,
+  run.end();
+  return run.file(
+    {
+      messages: workOf(transports.ring, COUNTED_BYTES).messages,
+      sizeBytes: COUNTED_BYTES,
       sizes: options.sizes,
       samples: rounds,
       mode: 'node',
       effort: options.effort,
-      seconds: Number((elapsed() / 1000).toFixed(1)),
     },
-    floors: {
-      syscallNs: references.syscallNs(),
-      cacheLineRoundTripNs: median(all.flatMap((series) => series.floorNs)),
+    {
+      floors: {
+        syscallNs: references.syscallNs(),
+        cacheLineRoundTripNs: median(compared.flatMap(({ floorNs }) => floorNs.filter((ns) => ns !== null))),
+      },
+      results: compared.map((series) => series.result(crossings.get(series.name))),
+      ratios: references.ratios((name, sizeBytes) =>
+        all.find((series) => series.name === name && series.sizeBytes === sizeBytes),
+      ),
     },
-    results: all.map((series) => series.result(crossings.get(series.name))),
-    ratios: references.ratios(
-      new Map([...all, ...helpers].map((series) => [`${series.name} ${series.sizeBytes}`, series])),
-    ),
-  };
+  );
 }
 
-/**
- * The crossings of both Node processes: a slope, as in ../crossings.js. Node makes system calls of its own now and then,
- * so the numbers of messages are larger.
- * @param {string} name
- * @param {(name: string, sizeBytes: number, work: {trips: number, messages: number}) => string[]} commandOf
- * @param {string} countMethod
- * @param {AbortSignal} [signal]
- */
-async function countNode(name, commandOf, countMethod, signal) {
-  const many = transports[name].style === 'loop' ? 100 : 1;
-  /** @param {number} trips @param {number} messages */
-  const count = async (trips, messages) => {
-    const command = commandOf(name, 64, { trips, messages });
-    const events = await runProgram('crossings-count', ['--method', countMethod, '--', ...command], { signal });
-    return eventOf(events, 'crossings');
-  };
-  try {
-    const [tripsFew, tripsMany] = [2000 * many, 6000 * many];
-    const [messagesFew, messagesMany] = [10_000 * many, 30_000 * many];
-    const few = await count(tripsFew, messagesFew);
-    const perTrip = slope(few, await count(tripsMany, messagesFew), (tripsMany - tripsFew) * 1.2); // warm-up trips, too
-    const perMessage = slope(few, await count(tripsFew, messagesMany), messagesMany - messagesFew);
-    return {
-      perRoundTrip: Math.max(0, perTrip.total),
-      perMessage: Math.max(0, perMessage.total),
-      method: few.method,
-      notice: few.notice,
-      byName: perTrip.byName,
-      byNamePerMessage: perMessage.byName,
-    };
-  } catch (error) {
-    signal?.throwIfAborted();
-    const notice = /** @type {Error} */ (error).message;
-    return { perRoundTrip: null, perMessage: null, method: null, notice, byName: {}, byNamePerMessage: {} };
-  }
-}
-
-/** The transports that are compared. */
-const TRANSPORTS = Object.keys(transports).filter((name) => !HELPERS.includes(name));
+/** The transports in the table. */
+const TRANSPORTS = Object.keys(transports).filter((name) => transports[name].ratioWith === undefined);
 
 /** @typedef {Awaited<ReturnType<typeof runNodeBench>>} NodeRun */
 

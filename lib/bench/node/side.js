@@ -1,6 +1,6 @@
 'use strict';
 // One side of a measurement between two Node processes: node side.js {"transport": …, "role": "first" | "other", …}.
-// The first side starts the other and prints what it measured as one line of JSON.
+// The first side starts the other one and prints its measurements as one line of JSON.
 const { transports } = require('./transports.js');
 
 /**
@@ -10,7 +10,7 @@ const { transports } = require('./transports.js');
  * @property {number} sizeBytes
  * @property {number} trips round trips that are timed
  * @property {number} messages of the throughput pass
- * @property {number} [cork] publish once for so many messages
+ * @property {number} [cork] messages per publish
  * @property {string[]} prefix of the other's command
  */
 
@@ -18,13 +18,13 @@ const { transports } = require('./transports.js');
 const task = JSON.parse(process.argv[2]);
 const { sizeBytes, trips, messages, cork = 1 } = task;
 const transport = transports[task.transport];
-const WARMUP_SHARE = 0.2; // of the trips, before they are timed: until the code is compiled
-const WINDOW = 64; // messages that a sender without back-pressure has under way
-// A reading of the clock costs as much as a part of the ring's round trip: it is taken once for so many.
-const TRIPS_A_READING = transport.style === 'loop' ? 100 : 1;
+const WARMUP_SHARE = 0.2; // of the trips, before timing begins: time to compile the code
+const WINDOW = 64; // messages in flight from a sender without back-pressure
+// Reading the clock takes a noticeable part of the ring's round trip, so the ring reads it once per this many trips.
+const TRIPS_PER_READING = transport.style === 'loop' ? 100 : 1;
 const warmup = Math.ceil(trips * WARMUP_SHARE);
 
-/** @param {number} number @returns {any} a message that says its number, as this transport takes it */
+/** @param {number} number @returns {any} a message that contains its number, in this transport's form */
 function makeMessage(number) {
   if (transport.text) return String(number).padEnd(sizeBytes, '.');
   const message = Buffer.alloc(sizeBytes, number & 0xff);
@@ -36,28 +36,28 @@ function makeMessage(number) {
 const numberOf = (message) =>
   typeof message === 'string' ? Number.parseInt(message, 10) : toBuffer(message).readInt32LE(0);
 
-/** A Buffer that came through a MessagePort is a plain Uint8Array. @param {any} message @returns {Buffer} */
+/** A Buffer sent through a MessagePort arrives as a plain Uint8Array. @param {any} message @returns {Buffer} */
 const toBuffer = (message) =>
   Buffer.isBuffer(message) ? message : Buffer.from(message.buffer, message.byteOffset, message.byteLength);
 
 /** @param {any} message @param {number} due */
 function check(message, due) {
-  if (message === undefined) return; // a bare wake-up says nothing
+  if (message === undefined) return; // a bare wake-up carries no message
   const got = numberOf(message);
-  if (got !== due) throw new Error(`message ${got} came where ${due} was due`);
+  if (got !== due) throw new Error(`expected message ${due}, got message ${got}`);
 }
 
 const now = () => Number(process.hrtime.bigint());
 
-/** @param {number[]} times nanoseconds @returns {[number, number][]} [nanoseconds, how often] */
+/** @param {number[]} times nanoseconds @returns {[number, number][]} [nanoseconds, count] */
 function distribution(times) {
   const counts = new Map();
   for (const ns of times) counts.set(Math.round(ns), (counts.get(Math.round(ns)) ?? 0) + 1);
   return [...counts].sort(([a], [b]) => a - b);
 }
 
-/** Sending that waits when asked to. @param {import('./transports.js').End} end @param {any} message */
-async function sendPolitely(end, message) {
+/** Sends, and waits if the transport applies back-pressure. @param {import('./transports.js').End} end @param {any} message */
+async function sendAndWait(end, message) {
   const answer = end.send(message);
   if (answer === false) await new Promise((resolve) => end.onDrain?.(() => resolve(undefined)));
   else if (answer instanceof Promise) await answer;
@@ -75,7 +75,7 @@ function sendNow(channel, message) {
   for (;;) if (channel.trySend(message)) return;
 }
 
-/** Numbers a message in its first four bytes without a call. @param {Int32Array} word @param {number} number */
+/** Writes a message's number into its first four bytes. @param {Int32Array} word @param {number} number */
 function stamp(word, number) {
   word[0] = number;
 }
@@ -91,13 +91,13 @@ function loopFirst(channel) {
     stamp(word, number);
     sendNow(channel, message);
     receiveNow(channel, answer);
-    if (echoed[0] !== number++) throw new Error(`message ${echoed[0]} came where ${number - 1} was due`);
+    if (echoed[0] !== number++) throw new Error(`expected message ${number - 1}, got message ${echoed[0]}`);
   };
   for (let i = 0; i < warmup; i++) trip();
-  for (let i = 0; i < trips; i += TRIPS_A_READING) {
+  for (let i = 0; i < trips; i += TRIPS_PER_READING) {
     const start = now();
-    for (let j = 0; j < TRIPS_A_READING; j++) trip();
-    times.push((now() - start) / TRIPS_A_READING);
+    for (let j = 0; j < TRIPS_PER_READING; j++) trip();
+    times.push((now() - start) / TRIPS_PER_READING);
   }
   const began = now();
   for (let i = 0; i < messages; i++) {
@@ -106,7 +106,7 @@ function loopFirst(channel) {
     sendNow(channel, message);
     if (cork > 1 && (i % cork === cork - 1 || i === messages - 1)) channel.uncork();
   }
-  if (messages > 0) receiveNow(channel, answer); // the other has them all
+  if (messages > 0) receiveNow(channel, answer); // the other side has received them all
   return { times, streamNs: now() - began };
 }
 
@@ -114,19 +114,19 @@ function loopFirst(channel) {
 function loopOther(channel) {
   const message = new Uint8Array(sizeBytes);
   const word = new Int32Array(message.buffer);
-  const total = warmup + Math.ceil(trips / TRIPS_A_READING) * TRIPS_A_READING;
+  const total = warmup + Math.ceil(trips / TRIPS_PER_READING) * TRIPS_PER_READING;
   for (let i = 0; i < total; i++) {
     receiveNow(channel, message);
     sendNow(channel, message);
   }
   for (let i = 0; i < messages; i++) {
     receiveNow(channel, message);
-    if (word[0] !== i) throw new Error(`message ${word[0]} came where ${i} was due`);
+    if (word[0] !== i) throw new Error(`expected message ${i}, got message ${word[0]}`);
   }
   if (messages > 0) sendNow(channel, message);
 }
 
-// ---- Events and promises, for all ----
+// ---- Events and promises, for every transport ----
 
 /** @param {import('./transports.js').End} end */
 async function eventsFirst(end) {
@@ -162,9 +162,9 @@ async function eventsFirst(end) {
   for (let i = 0; i < messages; i++) {
     const message = transport.text ? makeMessage(i) : all[i % WINDOW];
     if (!transport.text) message.writeInt32LE(i, 0);
-    // A port tells nobody when it is full: many at a time, then a turn of the event loop. A promise for each message
-    // would measure promises.
-    if (!paced) await sendPolitely(end, end.onDrain ? Buffer.from(message) : message);
+    // A port does not report that it is full, so send a window of messages per turn of the event loop. A promise per
+    // message would measure promises.
+    if (!paced) await sendAndWait(end, end.onDrain ? Buffer.from(message) : message);
     else if (i % WINDOW === WINDOW - 1) await Promise.resolve(end.send(message)).then(() => new Promise(setImmediate));
     else end.send(message);
   }
@@ -186,7 +186,7 @@ function eventsOther(end) {
   });
 }
 
-// ---- Loops of promises, for the ring's comfortable interface ----
+// ---- Promises, for the ring's await interface ----
 
 /** @param {any} channel */
 async function asyncFirst(channel) {
@@ -234,7 +234,7 @@ async function first() {
   process.stdout.write(
     `${JSON.stringify({
       type: 'sample',
-      tripsPerReading: TRIPS_A_READING,
+      tripsPerReading: TRIPS_PER_READING,
       messagesPerSecond: messages > 0 ? (messages / measured.streamNs) * 1e9 : null,
       values: distribution(measured.times),
     })}\n`,

@@ -1,11 +1,11 @@
 'use strict';
-// The tables of `crossings bench node` as the terminal shows them.
-const { byteCount, crossingCount, significant } = require('../numbers.js');
-const { plainTable } = require('../table.js');
+// The tables of `crossings bench node` for the terminal.
+const { byteCount, crossingCount, significant } = require('../../terminal/numbers.js');
+const { plainTable } = require('../../terminal/table.js');
 
 /** @typedef {import('./runner.js').NodeRun} NodeRun */
 
-/** @param {NodeRun} run @param {import('../../style.js').Style} style */
+/** @param {NodeRun} run @param {import('../../terminal/style.js').Style} style */
 function renderSizes(run, style) {
   return run.parameters.sizes
     .map((size) => {
@@ -18,11 +18,11 @@ function renderSizes(run, style) {
           significant(throughput.bytesPerSecond.median / 1e6),
           significant(roundTrip.ns.p50),
           significant(roundTrip.ns.p99),
-          significant(roundTrip.overFloor.median),
+          significant(roundTrip.overFloor?.median),
           crossingCount(crossings.perRoundTrip),
           crossingCount(crossings.perMessage),
         ]);
-      const heads = [byteCount(size), 'messages/s', 'MB/s', 'median', 'p99', '× floor', 'a trip', 'a message'];
+      const heads = [byteCount(size), 'messages/s', 'MB/s', 'median', 'p99', '× floor', 'per trip', 'per message'];
       const groups = [
         '',
         { content: 'throughput', colSpan: 2 },
@@ -34,7 +34,7 @@ function renderSizes(run, style) {
     .join('\n\n');
 }
 
-/** @param {NodeRun} run @param {import('../../style.js').Style} style */
+/** @param {NodeRun} run @param {import('../../terminal/style.js').Style} style */
 function renderRatios(run, style) {
   const show = (/** @type {number} */ value, /** @type {string} */ unit) =>
     unit === '×' ? significant(value) : unit === '%' ? `${significant(value, 2)} %` : `${significant(value / 1e6)} M/s`;
@@ -46,12 +46,7 @@ function renderRatios(run, style) {
     `${bound === 'most' ? '≤' : '≥'} ${show(aim, unit)}`,
     met ? style.good('met') : style.bad('missed'),
   ]);
-  return plainTable(
-    null,
-    ['the ring, as ratios within this run', 'median', 'quartiles', 'at least', 'aim', ''],
-    rows,
-    style,
-  );
+  return plainTable(null, ['ratios within this run', 'median', 'quartiles', 'at least', 'aim', ''], rows, style);
 }
 
 module.exports = { renderSizes, renderRatios };

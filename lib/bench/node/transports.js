@@ -1,25 +1,36 @@
 'use strict';
-// The ways in which two Node processes can exchange messages, each as its users would use it. A transport gives, on
-// either side, an end: {send(message), onMessage(listener), close()}, or, where a loop is the natural use, its own
-// `loop`. Messages are Buffers whose first four bytes are their number, or strings that begin with it.
+// The ways in which two Node processes can exchange messages, each used as its users use it. A transport provides an
+// end on either side: {send(message), onMessage(listener), close()}, and for the ring its channel as well. A message is
+// a Buffer whose first four bytes are its number, or a string that begins with it.
 const { spawn, fork } = require('node:child_process');
 const { rmSync } = require('node:fs');
 const net = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const { Worker, parentPort, workerData } = require('node:worker_threads');
+const { Worker, parentPort } = require('node:worker_threads');
 const { channelPair, openChannel } = require('../../index.js');
 const { native } = require('../../channel/native.js');
 
+const LARGE_BYTES = 4096;
+
+// What one sample does, so that it takes a few tenths of a second.
+const WORK = {
+  loop: { small: { trips: 300_000, messages: 5_000_000 }, large: { trips: 6000, messages: 31_000 } },
+  promises: { small: { trips: 20_000, messages: 1_000_000 }, large: { trips: 400, messages: 20_000 } },
+  kernel: { small: { trips: 1000, messages: 20_000 }, large: { trips: 300, messages: 500 } },
+  asleep: { small: { trips: 1500, messages: 100 }, large: { trips: 1500, messages: 100 } },
+  wakeOnly: { small: { trips: 1500, messages: 0 }, large: { trips: 1500, messages: 0 } },
+};
+
 /**
  * @typedef {object} End
- * @property {(message: any) => unknown} send a promise, or false, asks to wait
+ * @property {(message: any) => unknown} send a promise or false means: wait before the next one
  * @property {(listener: (message: any) => void) => void} onMessage
  * @property {() => unknown} close
  * @property {(resume: () => void) => void} [onDrain]
  * @property {import('../../index.js').Channel} [channel]
  *
- * @typedef {object} Place where the other process is to run
+ * @typedef {object} Place where the other process runs
  * @property {string[]} prefix of its command: taskset, or nothing
  * @property {string} script
  * @property {string[]} args
@@ -28,10 +39,18 @@ const { native } = require('../../channel/native.js');
  * @typedef {object} Transport
  * @property {string} title
  * @property {'loop' | 'async' | 'events'} style
+ * @property {{small: Work, large: Work}} work of one sample, with small messages and with large ones
  * @property {boolean} [text] messages are strings
+ * @property {boolean} [oneProcess] both sides are threads of one process
+ * @property {string} [ratioWith] the transport it is measured for, as one side of a ratio; it is no row of the table
  * @property {(place: Place) => Promise<End>} start the first side, which starts the other
  * @property {(sizeBytes: number) => Promise<End>} join the other side
+ *
+ * @typedef {{trips: number, messages: number}} Work
  */
+
+/** What one sample of a transport does. @param {Transport} transport @param {number} sizeBytes */
+const workOf = ({ work }, sizeBytes) => (sizeBytes >= LARGE_BYTES ? work.large : work.small);
 
 /** @param {Place} place @param {any[]} stdio */
 function spawnOther({ prefix, script, args }, stdio) {
@@ -39,7 +58,7 @@ function spawnOther({ prefix, script, args }, stdio) {
   return spawn(command, rest, { stdio });
 }
 
-/** Messages of one size from a stream of bytes. @param {import('node:stream').Readable} stream @param {number} sizeBytes */
+/** Splits a stream of bytes into messages of one size. @param {import('node:stream').Readable} stream @param {number} sizeBytes */
 function frames(stream, sizeBytes) {
   /** @param {(message: Buffer) => void} listener */
   return (listener) => {
@@ -84,6 +103,7 @@ function processSend(serialization) {
   return {
     title: `process.send, ${serialization}`,
     style: 'events',
+    work: WORK.kernel,
     text: serialization === 'json',
     async start({ prefix, script, args }) {
       const [execPath, ...execArgv] = [...prefix, process.execPath];
@@ -101,6 +121,7 @@ function overNet(address, title) {
   return {
     title,
     style: 'events',
+    work: WORK.kernel,
     async start(place) {
       const server = net.createServer().listen(address());
       await new Promise((resolve) => server.once('listening', resolve));
@@ -121,8 +142,12 @@ function overNet(address, title) {
   };
 }
 
-/** @param {import('../../index.js').ChannelOptions} options @param {'loop' | 'async'} style @param {string} title @returns {Transport} */
-function ring(options, style, title) {
+/**
+ * @param {import('../../index.js').ChannelOptions} options
+ * @param {Pick<Transport, 'title' | 'style' | 'work' | 'ratioWith'>} description
+ * @returns {Transport}
+ */
+function ring(options, description) {
   /** @param {any} channel @returns {End} */
   const end = (channel) => ({
     channel,
@@ -133,8 +158,7 @@ function ring(options, style, title) {
     close: () => channel.close(),
   });
   return {
-    title,
-    style,
+    ...description,
     async start(place) {
       const { channel, port } = channelPair({ ...options, timeout: 10_000 });
       spawnOther(place, ['ignore', 'ignore', 'inherit', port.fd]);
@@ -145,7 +169,7 @@ function ring(options, style, title) {
   };
 }
 
-/** A bare wake-up over a socket, by the same addon: what waking a sleeping peer costs at least. @returns {Transport} */
+/** A bare wake-up over a socket through the addon: the lower bound for waking a sleeping peer. @returns {Transport} */
 function bareWake() {
   /** @param {number} fd @returns {End} */
   const end = (fd) => {
@@ -155,7 +179,7 @@ function bareWake() {
       send: () => native.ring(fd),
       onMessage: (listener) => {
         poller = new native.Poller(fd, () => {
-          if (!native.drain(fd)) process.exit(0); // the other side is done
+          if (!native.drain(fd)) process.exit(0); // the other side has finished
           listener(undefined);
         });
         poller.ref();
@@ -167,8 +191,10 @@ function bareWake() {
     };
   };
   return {
-    title: 'a bare wake-up over a socket',
+    title: 'bare wake-up over a socket',
     style: 'events',
+    work: WORK.wakeOnly,
+    ratioWith: 'ring-async',
     async start(place) {
       const [mine, other] = native.socketPair();
       spawnOther(place, ['ignore', 'ignore', 'inherit', other]);
@@ -202,6 +228,7 @@ function overZeromq() {
   return {
     title: 'zeromq over ipc',
     style: 'async',
+    work: WORK.kernel,
     async start(place) {
       const path = join(tmpdir(), `crossings-zeromq-${process.pid}.sock`);
       const socket = new (zeromq().Pair)();
@@ -215,7 +242,7 @@ function overZeromq() {
       return { ...end(socket), close };
     },
     async join() {
-      // Its sockets never tell that the other side has gone; the end of this pipe does.
+      // Its sockets never report that the other side has ended; the end of this pipe does.
       process.stdin.resume().once('end', () => process.exit(0));
       const socket = new (zeromq().Pair)();
       socket.connect(`ipc://${process.argv.at(-1)}`);
@@ -226,15 +253,19 @@ function overZeromq() {
 
 /** @type {Record<string, Transport>} */
 const transports = {
-  ring: ring({ wait: 'spin' }, 'loop', 'crossings, trySend and tryReceiveInto'),
-  'ring-async': ring({}, 'async', 'crossings, send and for await'),
-  'ring-asleep': ring({ wait: 'sleep' }, 'async', 'crossings, woken from sleep'),
+  ring: ring({ wait: 'spin' }, { title: 'crossings, trySend and tryReceiveInto', style: 'loop', work: WORK.loop }),
+  'ring-async': ring({}, { title: 'crossings, send and for await', style: 'async', work: WORK.promises }),
+  'ring-asleep': ring(
+    { wait: 'sleep' },
+    { title: 'crossings, woken from sleep', style: 'async', work: WORK.asleep, ratioWith: 'ring-async' },
+  ),
   wake: bareWake(),
   'send-json': processSend('json'),
   'send-advanced': processSend('advanced'),
   stdio: {
     title: 'pipe to a child (stdio)',
     style: 'events',
+    work: WORK.kernel,
     async start(place) {
       const child = spawnOther(place, ['pipe', 'pipe', 'inherit']);
       return overStream({ in: child.stdout, out: child.stdin }, place.sizeBytes);
@@ -246,8 +277,10 @@ const transports = {
   port: {
     title: 'MessagePort to a worker',
     style: 'events',
+    work: WORK.kernel,
+    oneProcess: true,
     async start({ script, args }) {
-      const worker = new Worker(script, { argv: args, workerData: 'crossings' });
+      const worker = new Worker(script, { argv: args });
       return { ...overEvents(worker, (message) => worker.postMessage(message)), close: () => worker.terminate() };
     },
     async join() {
@@ -258,4 +291,4 @@ const transports = {
   ...(zeromq() ? { zeromq: overZeromq() } : {}),
 };
 
-module.exports = { transports, isWorker: workerData === 'crossings' };
+module.exports = { transports, workOf };

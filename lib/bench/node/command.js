@@ -1,0 +1,65 @@
+'use strict';
+// `crossings bench node`: the comparison of the ways in which two Node processes exchange messages.
+const { Command } = require('commander');
+const { readCores, readNames } = require('../../terminal/arguments.js');
+const { checkWritable, writeWhole } = require('../../terminal/files.js');
+const { progressBar } = require('../../terminal/progress.js');
+const { styleFor, wrap } = require('../../terminal/style.js');
+const { readCountMethod, readEffort, readSize } = require('../arguments.js');
+const { toJson } = require('../export.js');
+const { provenance } = require('../provenance.js');
+const { renderRatios, renderSizes } = require('./table.js');
+
+const WIDTH = 100; // columns of prose
+
+/**
+ * @param {any} options as commander read them
+ * @param {AbortSignal} signal
+ */
+async function benchNode(options, signal) {
+  // Loaded only here: it loads the addon, which no other command needs.
+  const { runNodeBench, SIZES, TRANSPORTS } = require('./runner.js');
+  const effort = readEffort(options);
+  if (options.json !== undefined) checkWritable('--json', options.json);
+  const chosen = readNames('--transport', options.transport, TRANSPORTS);
+  const bar = progressBar();
+  const run = await runNodeBench(
+    {
+      effort,
+      transports: chosen,
+      sizes: options.size ? [options.size] : SIZES,
+      cores: options.cores ?? null,
+      pin: options.pin,
+      countMethod: options.count,
+    },
+    { signal, onProgress: bar.update },
+  ).finally(() => bar.stop());
+  const style = styleFor(process.stdout);
+  const paragraphs = [
+    style.bold(`Between two Node processes, ${run.parameters.samples} samples of each`),
+    renderSizes(run, style),
+    renderRatios(run, style),
+    style.dim(wrap(`Node ${process.version}. ${provenance(run)}`, WIDTH)),
+    run.environment.warnings.map((warning) => style.bad(wrap(`! ${warning}`, WIDTH, '  '))).join('\n'),
+  ];
+  process.stdout.write(`\n${paragraphs.filter(Boolean).join('\n\n')}\n\n`);
+  if (options.json) writeWhole(options.json, toJson(/** @type {any} */ (run)));
+}
+
+/** @param {AbortSignal} signal */
+function nodeCommand(signal) {
+  return new Command('node')
+    .description('compare the ways in which two Node processes can exchange messages')
+    .option('--transport <names>', 'only these, comma-separated (default: all)')
+    .option('--size <bytes>', 'only this message size (default: 32, 64 and 64KiB)', readSize)
+    .option('--quick', 'take three samples of each transport')
+    .option('--thorough', 'take 30 samples of each transport')
+    .option('--json <file>', 'write the whole run as JSON')
+    .option('--cores <a,b>', 'the two cores to use (default: chosen from the topology)', readCores)
+    .option('--no-pin', 'let the scheduler place the processes')
+    .option('--count <method>', 'how to count system calls: auto, tracepoint or ptrace', readCountMethod, 'auto')
+    .allowExcessArguments(false)
+    .action((_, command) => benchNode(command.optsWithGlobals(), signal));
+}
+
+module.exports = { nodeCommand };

@@ -1,0 +1,169 @@
+'use strict';
+// What has arrived: reads frames from the ring, copies messages out, hands requests and responses to whom they concern, and
+// keeps messages that arrived before an awaited response until someone receives them.
+const { corruptPeer } = require('./errors.js');
+const { KIND } = require('./layout.js');
+const { Slab } = require('./slab.js');
+
+const MOST_NUMBERED_FRAMES = 1000; // passed in search of a message; then others get a turn
+const INBOX_OVERHEAD_BYTES = 128; // counted for each message in the inbox, so that empty ones count, too
+const NUMBER_BYTES = 4;
+
+/** @typedef {{kind: number, number: number, payload: Buffer}} NumberedFrame */
+
+class Arrivals {
+  #connection;
+  #reader;
+  #slab = new Slab();
+  /** @type {Buffer[]} messages that arrived before a response that is awaited */ #inbox = [];
+  #inboxNext = 0; // index of the oldest message in #inbox
+  #inboxBytes = 0;
+  /** @type {NumberedFrame[]} requests and responses that have not been dispatched yet */ #numbered = [];
+  #onNumbered;
+
+  /**
+   * @param {InstanceType<typeof import('./connection.js').Connection>} connection
+   * @param {() => void} onNumbered called when requests or responses wait to be dispatched, or may
+   */
+  constructor(connection, onNumbered) {
+    this.#connection = connection;
+    this.#reader = connection.reader;
+    this.#onNumbered = onNumbered;
+  }
+
+  /** Are there messages in the inbox? */
+  get hasInbox() {
+    return this.#inboxNext < this.#inbox.length;
+  }
+
+  get inboxIsFull() {
+    return this.#inboxBytes >= this.#connection.peer.capacity;
+  }
+
+  /**
+   * Size in bytes of the next message in the ring, or -1. Sets requests and responses that precede it aside; dispatch()
+   * delivers them, because their receivers may call anything on this channel.
+   */
+  peek() {
+    const reader = this.#reader;
+    const connection = this.#connection;
+    if (!connection.isReadable) connection.throwError();
+    try {
+      for (let passed = 0; passed < MOST_NUMBERED_FRAMES; passed++) {
+        const size = reader.peek();
+        if (size < 0) {
+          connection.ringForRoom();
+          return -1;
+        }
+        const kind = reader.kind();
+        if (kind === KIND.MESSAGE) return size;
+        this.#setAside(size, kind);
+      }
+    } catch (error) {
+      connection.fail(error);
+    }
+    this.#onNumbered();
+    return -1;
+  }
+
+  /** @param {number} size @param {number} kind */
+  #setAside(size, kind) {
+    const reader = this.#reader;
+    if (kind < 0 || kind > KIND.REFUSAL) throw corruptPeer(`invalid frame kind ${kind}`);
+    if (size < NUMBER_BYTES) throw corruptPeer(`a frame of kind ${kind} has only ${size} bytes`);
+    const number = reader.number();
+    const payload = this.#slab.copy(reader, reader.payloadOffset(), size).subarray(NUMBER_BYTES);
+    this.consume(size);
+    this.#numbered.push({ kind, number, payload });
+    if (this.#numbered.length === 1) this.#onNumbered();
+  }
+
+  /** Are there requests or responses that were not dispatched yet? */
+  get hasNumbered() {
+    return this.#numbered.length > 0;
+  }
+
+  /**
+   * Deliver the requests and responses that were set aside.
+   * @param {InstanceType<typeof import('./requests.js').Requests>} requests
+   * @param {() => boolean} mayDispatch asked before each
+   */
+  dispatch(requests, mayDispatch) {
+    if (this.#numbered.length === 0) return;
+    const frames = this.#numbered;
+    this.#numbered = []; // what is dispatched may set further ones aside
+    let next = 0;
+    while (next < frames.length && mayDispatch()) {
+      const { kind, number, payload } = frames[next++];
+      requests.take(kind, number, payload);
+    }
+    if (next < frames.length) this.#numbered = frames.slice(next).concat(this.#numbered);
+  }
+
+  /** Move past a frame in the ring. @param {number} size its payload in bytes */
+  consume(size) {
+    this.#reader.consume(size);
+    this.#connection.ringForRoom();
+  }
+
+  /** The next message in memory of its own, or null if nothing is there now. @returns {Buffer | null} */
+  take() {
+    if (this.hasInbox) return this.takeFromInbox();
+    const reader = this.#reader;
+    let size = this.#connection.isReadable ? reader.peekMessage() : -2;
+    if (size < 0) {
+      size = this.peek();
+      if (size < 0) return null;
+    }
+    return this.#copyOut(size);
+  }
+
+  /** @param {number} size */
+  #copyOut(size) {
+    const message = this.#slab.copy(this.#reader, this.#reader.payloadOffset(), size);
+    this.consume(size);
+    return message;
+  }
+
+  /** The oldest message in the inbox, which must have one. */
+  peekInbox() {
+    return this.#inbox[this.#inboxNext];
+  }
+
+  takeFromInbox() {
+    const message = this.peekInbox();
+    const wasFull = this.inboxIsFull;
+    this.#inboxNext++;
+    if (this.#inboxNext === this.#inbox.length || this.#inboxNext === 1024) {
+      this.#inbox = this.#inbox.slice(this.#inboxNext);
+      this.#inboxNext = 0;
+    }
+    this.#inboxBytes -= message.length + INBOX_OVERHEAD_BYTES;
+    if (wasFull && !this.inboxIsFull) this.#onNumbered(); // a response may be behind a message that had no place
+    return message;
+  }
+
+  /**
+   * Search the ring for requests and responses, which must be found even if nobody receives messages. Messages before them
+   * go to the inbox until it is full.
+   * @param {() => boolean} mayTake asked before each message
+   */
+  search(mayTake) {
+    while (!this.inboxIsFull || !this.#connection.isOpen) {
+      if (!mayTake()) return;
+      const size = this.peek();
+      if (size < 0) return;
+      const message = this.#copyOut(size);
+      this.#inbox.push(message);
+      this.#inboxBytes += message.length + INBOX_OVERHEAD_BYTES;
+    }
+  }
+
+  clear() {
+    this.#inbox = [];
+    this.#inboxNext = 0;
+    this.#numbered = [];
+  }
+}
+
+module.exports = { Arrivals };

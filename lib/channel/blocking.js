@@ -1,0 +1,68 @@
+'use strict';
+// receiveSync(): waits for a message and blocks this thread meanwhile.
+const { FOR_DATA, FOR_ROOM } = require('./connection.js');
+const { CrossingsError } = require('./errors.js');
+const { PENDING } = require('./waiters.js');
+
+const LOOKS_A_READING = 64;
+const LONGEST_POLL_MS = 1e6;
+
+/**
+ * @param {object} channel
+ * @param {InstanceType<typeof import('./connection.js').Connection>} channel.connection
+ * @param {InstanceType<typeof import('./pump.js').Pump>} channel.pump
+ * @param {() => unknown} channel.attempt returns a message, null at the end, or PENDING
+ * @param {{wait: string, spinMicros: number}} options
+ * @param {number} timeoutMs
+ */
+function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, timeoutMs) {
+  const deadline = performance.now() + timeoutMs;
+  const spinMs = wait === 'sleep' ? 0 : spinMicros / 1000;
+  connection.flush();
+  connection.announceSleep(0);
+  try {
+    for (;;) {
+      const message = attemptUntil(attempt, Math.min(performance.now() + spinMs, deadline));
+      if (message !== PENDING) return message;
+      connection.answerDoorbell();
+      serveSenders(); // they cannot progress otherwise while this thread is blocked
+      const last = attempt();
+      if (last !== PENDING) return last;
+      if (performance.now() >= deadline) throw new CrossingsError('ERR_TIMEOUT', `No message within ${timeoutMs} ms.`);
+      if (wait !== 'spin') sleep();
+    }
+  } finally {
+    connection.announceSleep(0);
+    pump.run();
+  }
+
+  function serveSenders() {
+    if (!connection.isOpen) return;
+    pump.senders.serve(() => true);
+    connection.flush();
+  }
+
+  function sleep() {
+    connection.announceSleep(FOR_DATA | (pump.senders.size > 0 ? FOR_ROOM : 0));
+    serveSenders();
+    if (!connection.reader.isReady() && connection.isOpen) {
+      pump.sleeps++;
+      const leftMs = deadline - performance.now();
+      connection.waitForDoorbell(leftMs > LONGEST_POLL_MS ? LONGEST_POLL_MS : Math.max(0, Math.ceil(leftMs)));
+    }
+    connection.announceSleep(0);
+  }
+}
+
+/** @param {() => unknown} attempt @param {number} until */
+function attemptUntil(attempt, until) {
+  do {
+    for (let look = 0; look < LOOKS_A_READING; look++) {
+      const message = attempt();
+      if (message !== PENDING) return message;
+    }
+  } while (performance.now() < until);
+  return PENDING;
+}
+
+module.exports = { receiveBlocking };

@@ -1,0 +1,216 @@
+'use strict';
+// One channel's connection to its peer: the two regions with the ends of their rings, and the socket, which is the doorbell
+// and the proof that the peer is alive. Owns the state of the channel's life, from open to closed.
+const { CrossingsError } = require('./errors.js');
+const { CLOSED_WORD, KIND, WAITING_FOR_DATA_WORD, WAITING_FOR_ROOM_WORD, maxMessage } = require('./layout.js');
+const { CLOSED, CORRUPT, OPEN, PEER_CLOSED, PEER_DIED, errorOf } = require('./life.js');
+const { native } = require('./native.js');
+const { RingReader } = require('./ring-reader.js');
+const { RingWriter } = require('./ring-writer.js');
+
+/** What a sleeper waits for, as bits. */
+const FOR_DATA = 1;
+const FOR_ROOM = 2;
+
+const NUMBER_BYTES = 4;
+
+/**
+ * @typedef {object} Ends
+ * @property {number} fd
+ * @property {import('./native.js').NativeRegion} mine
+ * @property {import('./native.js').NativeRegion} peer
+ * @property {number} uid of the peer
+ * @property {number} pid of the peer
+ */
+
+class Connection {
+  #fd;
+  #mine;
+  #poller;
+  #words; // of my region
+  #refed = false;
+  #asleep = 0; // what my region says that I sleep for: FOR_... bits
+  #onEnd;
+  #largest;
+  state = OPEN;
+  corked = 0;
+  doorbellsRung = 0;
+  doorbellsAnswered = 0;
+
+  /**
+   * @param {Ends} ends
+   * @param {() => void} onDoorbell the doorbell has rung, or the peer has gone
+   * @param {(error: unknown) => void} onEnd the channel cannot be used any more
+   */
+  constructor({ fd, mine, peer }, onDoorbell, onEnd) {
+    this.#fd = fd;
+    this.#mine = mine;
+    this.peer = peer;
+    this.#onEnd = onEnd;
+    this.#largest = maxMessage(mine.capacity);
+    this.writer = new RingWriter(mine, peer);
+    this.reader = new RingReader(mine, peer);
+    this.#words = new Int32Array(mine.buffer);
+    this.#poller = new native.Poller(fd, onDoorbell);
+  }
+
+  /** The largest message that fits into my ring, bytes. */
+  get maxMessageBytes() {
+    return this.#largest;
+  }
+
+  get isOpen() {
+    return this.state === OPEN;
+  }
+
+  /** May the peer's ring still be read? */
+  get isReadable() {
+    return this.state < CORRUPT;
+  }
+
+  /** The error of a call that this connection's state does not allow. */
+  error() {
+    return errorOf(this.state);
+  }
+
+  /** @returns {never} */
+  throwError() {
+    throw this.error();
+  }
+
+  // ---- Sending ----
+
+  /**
+   * Write a frame without publishing it.
+   * @param {Uint8Array} bytes
+   * @param {number} kind
+   * @param {number} number of the request, for kinds that carry one
+   * @returns {boolean} false if there is no room now
+   */
+  write(bytes, kind, number) {
+    if (this.state !== OPEN) this.throwError();
+    if (bytes.length + (kind === KIND.MESSAGE ? 0 : NUMBER_BYTES) > this.#largest) this.#throwTooLarge(bytes, kind);
+    let written = false;
+    try {
+      written = this.writer.write(bytes, kind, number);
+    } catch (error) {
+      this.fail(error);
+    }
+    if (!written) this.publish(); // the peer can make room only for what it sees
+    return written;
+  }
+
+  /** Show the peer everything that was written. */
+  publish() {
+    if (this.writer.publish()) this.ring();
+  }
+
+  /** Show the peer everything that was written, unless the user corked the channel. */
+  flush() {
+    if (this.writer.heldSignal !== 0 && this.corked === 0 && this.state === OPEN) this.publish();
+  }
+
+  ring() {
+    this.doorbellsRung++;
+    native.ring(this.#fd);
+  }
+
+  /** Ring if the peer sleeps until it has room and the last read made some. */
+  ringForRoom() {
+    if (!this.reader.mustRing) return;
+    this.reader.mustRing = false;
+    this.ring();
+  }
+
+  /** @param {Uint8Array} bytes @param {number} kind @returns {never} */
+  #throwTooLarge(bytes, kind) {
+    const most = this.#largest - (kind === KIND.MESSAGE ? 0 : NUMBER_BYTES);
+    throw new CrossingsError(
+      'ERR_MESSAGE_TOO_LARGE',
+      `Message too large: ${bytes.length} bytes; this channel takes at most ${most}. Raise the option capacity to send more.`,
+    );
+  }
+
+  // ---- Sleeping ----
+
+  /**
+   * Announce what I sleep for. After a change from "awake", look once more before relying on the doorbell.
+   * @param {number} wanted FOR_... bits; 0: I am awake
+   * @returns {boolean} true if something was announced that the peer may have missed
+   */
+  announceSleep(wanted) {
+    const changed = this.#asleep ^ wanted;
+    if (changed === 0) return false;
+    // An odd count means "sleeps". In the order of all Atomics, the next look at the ring comes after these additions:
+    // they pair with the loads of the counts in RingWriter.publish() and RingReader.#announce().
+    if (changed & FOR_DATA) Atomics.add(this.#words, WAITING_FOR_DATA_WORD, 1);
+    if (changed & FOR_ROOM) Atomics.add(this.#words, WAITING_FOR_ROOM_WORD, 1);
+    this.#asleep = wanted;
+    return (wanted & changed) !== 0;
+  }
+
+  /** Block this thread until the doorbell rings or the time is up. @param {number} timeoutMs */
+  waitForDoorbell(timeoutMs) {
+    native.waitReadable(this.#fd, timeoutMs);
+  }
+
+  /** Does this connection keep the process alive? @param {boolean} yes */
+  keepAlive(yes) {
+    if (yes === this.#refed || this.state !== OPEN) return;
+    this.#refed = yes;
+    if (yes) this.#poller.ref();
+    else this.#poller.unref();
+  }
+
+  /** Take in what the doorbell says. @returns {boolean} has the peer gone? */
+  answerDoorbell() {
+    if (this.state !== OPEN) return false;
+    this.doorbellsAnswered++;
+    const connected = native.drain(this.#fd);
+    // Pairs with the store in close(): everything that the peer sent before it closed is in the ring.
+    const closed = Atomics.load(this.reader.peerWords, CLOSED_WORD) !== 0;
+    if (connected && !closed) return false;
+    this.state = closed ? PEER_CLOSED : PEER_DIED;
+    this.#poller.close(); // the socket has nothing more to say
+    return true;
+  }
+
+  // ---- The end ----
+
+  /**
+   * Shut the channel down if the peer's memory is corrupt, then rethrow.
+   * @param {unknown} error
+   * @returns {never}
+   */
+  fail(error) {
+    const corrupt = error instanceof CrossingsError && error.code === 'ERR_PEER_CORRUPT';
+    if (corrupt && this.state < CORRUPT) this.#end(CORRUPT, error);
+    throw error;
+  }
+
+  /** @param {number} state @param {unknown} error */
+  #end(state, error) {
+    if (this.state === OPEN) this.#poller.close();
+    this.state = state;
+    this.#onEnd(error);
+  }
+
+  /** Close this side: publish what was written, tell the peer, release the memory. */
+  close() {
+    if (this.state < CORRUPT) this.writer.publish();
+    this.announceSleep(0);
+    // Pairs with the load in answerDoorbell(), and in peer_is_over() of native/crossings.c.
+    Atomics.store(this.#words, CLOSED_WORD, 1);
+    this.#end(CLOSED, errorOf(CLOSED));
+    native.closeFd(this.#fd);
+    this.#fd = -1;
+    this.writer.release();
+    this.reader.release();
+    this.#words = new Int32Array(0);
+    native.releaseRegion(this.#mine.handle, this.#mine.buffer);
+    native.releaseRegion(this.peer.handle, this.peer.buffer);
+    this.#mine = this.peer = { ...this.#mine, handle: null, buffer: new ArrayBuffer(0) };
+  }
+}
+
+module.exports = { Connection, FOR_DATA, FOR_ROOM };

@@ -1,0 +1,80 @@
+'use strict';
+// The handshake over a connected socket: each side creates its region, sends it, and maps the peer's. Nothing here blocks the
+// event loop, and the handshake ends by its timeout or its signal at the latest.
+const { Channel } = require('./channel.js');
+const { CrossingsError } = require('./errors.js');
+const { native } = require('./native.js');
+
+/** @typedef {ReturnType<typeof import('./options.js').readOptions>} Options */
+/** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
+
+/** setTimeout for any number of milliseconds, Infinity included. @param {() => void} call @param {number} ms */
+function timer(call, ms) {
+  return Number.isFinite(ms) ? setTimeout(call, Math.min(ms, 2 ** 31 - 1)) : undefined;
+}
+
+/**
+ * Shake hands over a connected socket. The descriptor is closed when that fails.
+ * @param {number} fd
+ * @param {Options} options
+ * @param {number} timeoutMs
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<AChannel>}
+ */
+function handshake(fd, options, timeoutMs, signal) {
+  /** @type {import('./native.js').NativeRegion | undefined} */
+  let mine;
+  /** @type {import('./native.js').Poller | undefined} */
+  let poller;
+  /** @type {NodeJS.Timeout | undefined} */
+  let late;
+  /** @type {(() => void) | undefined} */
+  let abort;
+  /** @type {Promise<AChannel>} */
+  const meeting = new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const { uid, pid } = native.peerOf(fd);
+    if (uid !== process.geteuid?.() && !options.allowOtherUsers) {
+      throw new CrossingsError(
+        'ERR_NOT_AUTHORIZED',
+        `The peer, process ${pid}, belongs to user ${uid}, not to ours; the option allowOtherUsers would let it in.`,
+      );
+    }
+    const own = native.createRegion(options.capacity, options.wait === 'spin', options.sharedBuffers);
+    mine = own;
+    native.sendHello(fd, own.handle); // an empty socket takes a hello at once
+    const look = () => {
+      try {
+        const peer = native.receiveHello(fd, options.sharedBuffers);
+        if (!peer) return;
+        poller?.close();
+        poller = undefined;
+        resolve(new Channel({ fd, mine: own, peer, uid, pid }, options));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    poller = new native.Poller(fd, look);
+    poller.ref();
+    late = timer(
+      () => reject(new CrossingsError('ERR_TIMEOUT', `The peer did not shake hands within ${timeoutMs} ms.`)),
+      timeoutMs,
+    );
+    abort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    look();
+  });
+  return meeting
+    .catch((error) => {
+      poller?.close();
+      if (mine) native.releaseRegion(mine.handle, mine.buffer);
+      native.closeFd(fd);
+      throw error;
+    })
+    .finally(() => {
+      clearTimeout(late);
+      if (abort) signal?.removeEventListener('abort', abort);
+    });
+}
+
+module.exports = { handshake };

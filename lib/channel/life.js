@@ -1,0 +1,26 @@
+'use strict';
+// The states of a channel's life, and the error that a call gets in each.
+const { CrossingsError } = require('./errors.js');
+
+/** The states, in the order in which a channel can pass through them. It never goes back. */
+const OPEN = 0;
+const PEER_CLOSED = 1; // what the peer sent can still be read; after that, null
+const PEER_DIED = 2; // what the peer sent can still be read; after that, ERR_PEER_DIED
+const CORRUPT = 3; // the peer's memory cannot be trusted; nothing more is read
+const CLOSED = 4; // close() was called on this side
+
+/** @param {number} state any but OPEN */
+function errorOf(state) {
+  switch (state) {
+    case PEER_CLOSED:
+      return new CrossingsError('ERR_CLOSED', 'The peer closed the channel.');
+    case PEER_DIED:
+      return new CrossingsError('ERR_PEER_DIED', 'The peer exited without closing the channel.');
+    case CORRUPT:
+      return new CrossingsError('ERR_PEER_CORRUPT', 'Corrupt peer: the channel was shut down earlier.');
+    default:
+      return new CrossingsError('ERR_CLOSED', 'The channel is closed.');
+  }
+}
+
+module.exports = { OPEN, PEER_CLOSED, PEER_DIED, CORRUPT, CLOSED, errorOf };

@@ -1,0 +1,147 @@
+'use strict';
+// Runs the compiled programs of c-bench/ and reads the lines of JSON that they print. Nothing else in lib/ starts them.
+const { spawn } = require('node:child_process');
+const { existsSync } = require('node:fs');
+const { join } = require('node:path');
+const { createInterface } = require('node:readline');
+const { CrossingsError } = require('../channel/errors.js');
+
+/** @typedef {{type: string, [key: string]: any}} ProgramEvent one line printed by a program */
+
+const directory = join(__dirname, '..', '..', 'build', 'Release');
+
+/**
+ * The path of a compiled program.
+ * @param {string} name such as 'crossings-bench'
+ */
+function programPath(name) {
+  const path = join(directory, name);
+  if (!existsSync(path)) {
+    throw new CrossingsError(
+      'ERR_NOT_BUILT',
+      `${name} has not been built: run \`npm install\` in the crossings folder.`,
+    );
+  }
+  return path;
+}
+
+/**
+ * Runs a program to its end and returns every event that it printed.
+ *
+ * The program runs in its own process group, so Ctrl-C reaches only this process. It ends when this process ends, even
+ * when it is killed. When the signal aborts, the whole group is killed. The promise settles only after the program and
+ * its children have ended.
+ * @param {string} name
+ * @param {(string | number)[]} args
+ * @param {{signal?: AbortSignal, onEvent?: (event: ProgramEvent) => void}} [control]
+ * @returns {Promise<ProgramEvent[]>}
+ */
+async function runProgram(name, args, control) {
+  return run(name, [programPath(name), '--parent', String(process.pid), ...args.map(String)], control);
+}
+
+const NODE_LIMIT_MS = 60_000;
+
+/**
+ * Runs a command that starts Node, and returns the events that it printed. After NODE_LIMIT_MS it is killed.
+ * @param {string[]} command
+ * @param {{signal?: AbortSignal}} control
+ */
+async function runNode(command, { signal }) {
+  const late = AbortSignal.timeout(NODE_LIMIT_MS);
+  try {
+    return await run('node', command, { signal: signal ? AbortSignal.any([signal, late]) : late });
+  } catch (error) {
+    if (late.aborted && !signal?.aborted)
+      throw new CrossingsError('ERR_STALLED', `timed out after ${NODE_LIMIT_MS / 1000} s`);
+    throw error;
+  }
+}
+
+/**
+ * @param {string} name for error messages
+ * @param {string[]} command
+ * @param {{signal?: AbortSignal, onEvent?: (event: ProgramEvent) => void}} [control]
+ * @returns {Promise<ProgramEvent[]>}
+ */
+async function run(name, [command, ...args], { signal, onEvent } = {}) {
+  signal?.throwIfAborted();
+  const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const kill = () => {
+    try {
+      if (child.pid) process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // The group has already ended.
+    }
+  };
+  signal?.addEventListener('abort', kill, { once: true });
+
+  // Listen first: a process that fails to start emits its error early, and has no streams.
+  /** @type {Promise<[number | null, NodeJS.Signals | null]>} */
+  const ended = new Promise((resolve, reject) => {
+    child.on('error', ({ message }) => reject(new CrossingsError('ERR_PROGRAM', `Cannot run ${name}: ${message}`)));
+    child.on('close', (code, killer) => resolve([code, killer]));
+  });
+  /** @type {ProgramEvent[]} */
+  const events = [];
+  let errorText = '';
+  /** @type {string | null} */
+  let broken = null;
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
+    errorText += text;
+  });
+  /** @param {string} line */
+  const readLine = (line) => {
+    let event;
+    try {
+      event = JSON.parse(line);
+    } catch {
+      broken ??= line;
+      return;
+    }
+    events.push(event);
+    onEvent?.(event);
+  };
+  if (child.stdout) createInterface({ input: child.stdout }).on('line', readLine);
+  try {
+    const [status, killedBy] = await ended;
+    signal?.throwIfAborted();
+    if (broken !== null && status === 0) {
+      throw new CrossingsError(
+        'ERR_PROGRAM',
+        `${name} printed a line that is not JSON: ${String(broken).slice(0, 80)}`,
+      );
+    }
+    if (status !== 0) throw failureOf(name, events, errorText, status ?? killedBy);
+    return events;
+  } finally {
+    signal?.removeEventListener('abort', kill);
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {ProgramEvent[]} events
+ * @param {string} errorText what it wrote to standard error
+ * @param {number | string | null} end its exit status, or the signal that killed it
+ */
+function failureOf(name, events, errorText, end) {
+  const error = events.find((event) => event.type === 'error');
+  if (error) return new CrossingsError(error.code, error.message);
+  if (typeof end === 'string') return new CrossingsError('ERR_CHILD_DIED', `${name} was killed by ${end}`);
+  if (end === 2) return new CrossingsError('ERR_USAGE', errorText.trim());
+  return new CrossingsError('ERR_PROGRAM', errorText.trim() || `${name} failed without an error message`);
+}
+
+/**
+ * The event of the given type among those that a program printed.
+ * @param {ProgramEvent[]} events
+ * @param {string} type
+ */
+function eventOf(events, type) {
+  const event = events.find((candidate) => candidate.type === type);
+  if (!event) throw new CrossingsError('ERR_PROGRAM', `Expected a "${type}" line from the program; got none`);
+  return event;
+}
+
+module.exports = { programPath, runProgram, runNode, eventOf };

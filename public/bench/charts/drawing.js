@@ -1,0 +1,125 @@
+// What the charts draw on top of Chart.js (marks, labels) and the axes that they share.
+import { color } from '../../shared/colors.js';
+import { lookOf } from '../../shared/mechanisms.js';
+
+const LINE_HEIGHT = 17;
+const font = (size = 12) => `${size}px ${getComputedStyle(document.body).fontFamily}`;
+
+/** @param {Canvas} ctx @param {string} mechanism @param {number} x @param {number} y */
+export function drawMark(ctx, mechanism, x, y, size = 1) {
+  const { shape, accent } = lookOf(mechanism);
+  ctx.save();
+  ctx.translate(x, y);
+  ctx.scale(size, size);
+  ctx.fillStyle = accent;
+  ctx.strokeStyle = color('ink');
+  ctx.lineWidth = 1.2 / size;
+  ctx.lineJoin = 'round';
+  ctx.fill(shape);
+  ctx.stroke(shape); // an outline, because some accents have too little contrast with the paper
+  ctx.restore();
+}
+
+/** @param {Canvas} ctx @param {string} text @param {number} x @param {number} y the middle of the line */
+export function write(ctx, text, x, y, { align = 'left', tone = 'ink', size = 12 } = {}) {
+  ctx.font = font(size);
+  ctx.textAlign = /** @type {CanvasTextAlign} */ (align);
+  ctx.textBaseline = 'middle';
+  ctx.lineJoin = 'round';
+  // An outline in the background color keeps the text readable where a line passes behind it.
+  ctx.lineWidth = 4;
+  ctx.strokeStyle = color('paper');
+  ctx.strokeText(text, x, y);
+  ctx.fillStyle = color(tone);
+  ctx.fillText(text, x, y);
+}
+
+/** @param {Canvas} ctx @param {string} tone @param {number} width @param {number[][]} lines each x, y, x, y … */
+export function stroke(ctx, tone, width, ...lines) {
+  ctx.strokeStyle = color(tone);
+  ctx.lineWidth = width;
+  ctx.beginPath();
+  for (const [x, y, ...rest] of lines) {
+    ctx.moveTo(x, y);
+    for (let i = 0; i < rest.length; i += 2) ctx.lineTo(rest[i], rest[i + 1]);
+  }
+  ctx.stroke();
+}
+
+/** The width of the widest text. @param {string[]} texts */
+export function roomFor(texts) {
+  const ctx = /** @type {Canvas} */ (document.createElement('canvas').getContext('2d'));
+  ctx.font = font();
+  return Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
+}
+
+/**
+ * Draw labels without overlap: push each below the one above, then push back up whatever left the area.
+ * @param {Canvas} ctx
+ * @param {Label[]} labels
+ * @param {{top: number, bottom: number}} area
+ */
+export function drawLabels(ctx, labels, { top, bottom }) {
+  const sorted = labels.toSorted((a, b) => a.y - b.y);
+  let y = top - LINE_HEIGHT / 2;
+  for (const label of sorted) {
+    y = Math.max(label.y, y + LINE_HEIGHT);
+    label.y = y;
+  }
+  y = bottom + LINE_HEIGHT / 2;
+  for (const label of sorted.toReversed()) {
+    y = Math.min(label.y, y - LINE_HEIGHT);
+    label.y = y;
+  }
+  for (const { mechanism, text, x, y, anchorX, anchorY } of sorted) {
+    stroke(ctx, 'edge', 0.75, [anchorX, anchorY, x - 4, y]);
+    drawMark(ctx, mechanism, x + 5, y, 0.8);
+    write(ctx, text, x + 14, y);
+  }
+}
+
+/** What all axes share. @param {string} title @param {number[]} steps @param {(value: number) => string} [label] of a tick */
+export const axis = (title, steps, label = String) => ({
+  type: 'linear',
+  title: { display: title !== '', text: title, color: color('soft') },
+  grid: { color: color('line'), drawTicks: false },
+  border: { display: false },
+  afterBuildTicks: (/** @type {any} */ scale) => {
+    scale.ticks = steps.map((value) => ({ value }));
+  },
+  ticks: { color: color('soft'), padding: 6, maxRotation: 0, callback: (/** @type {any} */ value) => label(value) },
+});
+
+/** A logarithmic axis of whole decades that contains all values. @param {string} title @param {number[]} values @param {(value: number) => string} label of a tick */
+export function logAxis(title, values, label) {
+  const least = Math.floor(Math.log10(Math.min(...values)));
+  const most = Math.max(Math.ceil(Math.log10(Math.max(...values))), least + 1);
+  const [min, max] = [10 ** least, 10 ** most];
+  const steps = stepsBetween(min, max, most - least > 1 ? [1] : [1, 2, 5]);
+  return { ...axis(title, steps, label), type: 'logarithmic', min, max };
+}
+
+/** Round numbers from min to max. @param {number} min @param {number} max @param {number[]} times in each decade */
+export function stepsBetween(min, max, times) {
+  /** @type {number[]} */
+  const steps = [];
+  if (!(min > 0 && Number.isFinite(max))) return steps; // a logarithmic axis cannot show these
+  for (let decade = 10 ** Math.floor(Math.log10(min)); decade <= max; decade *= 10) {
+    steps.push(...times.map((time) => time * decade).filter((step) => step >= min * 0.999 && step <= max * 1.001));
+  }
+  return steps;
+}
+
+/** One row per mechanism, the first at the top: row i has its base at n-1-i. @param {Figures} figures */
+export function rowAxis({ results, expected = 0 }) {
+  const last = results.length - 1;
+  const steps = results.map((_, i) => last - i + 0.5);
+  const { ticks, ...rest } = axis('', steps, (value) => results[Math.round(last + 0.5 - value)].mechanism);
+  return {
+    ...rest,
+    min: Math.min(0, results.length - expected) - 0.1,
+    max: results.length,
+    grid: { display: false },
+    ticks: { ...ticks, color: color('ink'), autoSkip: false },
+  };
+}

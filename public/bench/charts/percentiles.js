@@ -1,0 +1,83 @@
+// <percentiles-chart>: round-trip times by percentile, on the axis that Gil Tene's HdrHistogram made known: each tick adds a
+// nine (90 %, 99 %, 99.9 %), so that the slow tail gets as much room as the bulk.
+import { color } from '../../shared/colors.js';
+import { duration, significant, timeTick } from '../../shared/format.js';
+import { lookOf, named } from '../../shared/mechanisms.js';
+import { defineChart } from './chart.js';
+import { axis, drawLabels, drawMark, logAxis, roomFor, write } from './drawing.js';
+
+/** The position of a percentile on the axis: 0 -> 0, 90 -> 1, 99 -> 2. @param {number} percent */
+const nines = (percent) => -Math.log10(1 - percent / 100);
+const MARKED = [50, 90, 99, 99.9, 99.99, 99.999, 99.9999];
+const COLUMNS = ['min', 'p50', 'p90', 'p99', 'p99.9', 'p99.99', 'max'];
+
+defineChart('percentiles-chart', {
+  axes({ results, floors }) {
+    const points = results.flatMap(({ roundTrip }) => roundTrip.distribution);
+    const times = [...points.map(([, ns]) => ns), floors.cacheLineRoundTripNs ?? points[0][1]];
+    const max = Math.max(...points.map(([percent]) => nines(percent)));
+    const steps = MARKED.map(nines).filter((step) => step <= max);
+    const label = (/** @type {number} */ step) => `${Number((100 - 100 / 10 ** step).toFixed(4))} %`;
+    return {
+      scales: {
+        x: { ...axis('share of round trips', steps, label), min: 0, max },
+        y: logAxis('round-trip time', times, timeTick),
+      },
+      right: roomFor(results.map(({ mechanism }) => mechanism)) + 34,
+    };
+  },
+
+  datasets({ results, floors }) {
+    const floor = [0, 99.9999].map((percent) => ({ x: nines(percent), y: floors.cacheLineRoundTripNs }));
+    const lines = results.map((result) => {
+      const { accent, dash } = lookOf(result.mechanism);
+      return {
+        result,
+        data: result.roundTrip.distribution.map(([percent, y]) => ({ x: nines(percent), y, percent })),
+        showLine: true,
+        borderColor: accent,
+        borderWidth: 2.25,
+        borderDash: dash,
+      };
+    });
+    return [{ data: floor, showLine: true, borderColor: color('soft'), borderWidth: 1, borderDash: [2, 3] }, ...lines];
+  },
+
+  paint({ scales: { x, y }, chartArea }, ctx, { results, floors }) {
+    const { right } = chartArea;
+    const floorNs = floors.cacheLineRoundTripNs;
+    if (floorNs !== null) {
+      const text = `floor: cache-line round trip, ${duration(floorNs)}`;
+      write(ctx, text, right, y.getPixelForValue(floorNs) + 10, { align: 'right', tone: 'soft' });
+    }
+    const labels = results.map(({ mechanism, roundTrip: { distribution } }) => {
+      const places = distribution.map(([p, ns]) => ({
+        p,
+        at: x.getPixelForValue(nines(p)),
+        up: y.getPixelForValue(ns),
+      }));
+      for (const { p, at, up } of places) if (MARKED.includes(p)) drawMark(ctx, mechanism, at, up, 0.75);
+      const { at, up } = places[places.length - 1];
+      return { mechanism, text: mechanism, x: right + 18, y: up, anchorX: at, anchorY: up };
+    });
+    drawLabels(ctx, labels, chartArea);
+  },
+
+  tip(_result, { percent, y }) {
+    return `${significant(percent, percent > 99 ? 6 : 3)} % within ${duration(y)}`;
+  },
+
+  rows({ results }) {
+    return results.map(({ mechanism, roundTrip: { ns, overFloor } }) => [
+      named(mechanism),
+      ...COLUMNS.map((name) => significant(ns[name])),
+      significant(overFloor?.median),
+    ]);
+  },
+
+  describe({ results, floors }) {
+    const each = results.map(({ title, roundTrip: { ns } }) => `${title} ${duration(ns.p50)} and ${duration(ns.p99)}`);
+    const floor = duration(floors.cacheLineRoundTripNs);
+    return `Line chart of round-trip times by percentile. Median and 99th percentile: ${each.join('; ')}. Floor: ${floor}.`;
+  },
+});

@@ -1,0 +1,92 @@
+// The list of runs: open one, select two to compare, delete.
+import { call } from '../shared/api.js';
+import { byId, fillRows, h } from '../shared/dom.js';
+import { byteCount, dateTime } from '../shared/format.js';
+import { named } from '../shared/mechanisms.js';
+
+/** The ids of the runs to compare. @type {Set<string>} */
+const selected = new Set();
+/** @type {SavedRun[]} newest first */
+let runs = [];
+
+function showSelection() {
+  byId('compare').disabled = selected.size !== 2;
+  byId('compare-hint').textContent =
+    ['Select two finished runs.', 'Select one more.', ''][selected.size] ?? 'Select only two.';
+}
+
+/** @param {RunState} state */
+const stateName = (state) => (state === 'cancelled' ? 'canceled' : state);
+
+/** @param {SavedRun} run */
+function row({ id, startedAt, state, parameters, mechanisms }) {
+  const name = dateTime(startedAt, 'medium');
+  const select = () => {
+    selected[box.checked ? 'add' : 'delete'](id);
+    showSelection();
+  };
+  const box = h('input', {
+    type: 'checkbox',
+    'aria-label': `Compare the run of ${name}`,
+    disabled: state !== 'done',
+    onchange: select,
+  });
+  box.checked = selected.has(id);
+  const attributes = {
+    type: 'button',
+    class: 'plain',
+    'aria-label': `Delete the run of ${name}`,
+    onclick: () => confirmDelete(id, name),
+  };
+  return [
+    h('span', { class: 'named' }, h('label', { class: 'box' }, box), h('a', { href: `#run=${id}` }, name)),
+    stateName(state),
+    parameters.effort ?? '–',
+    parameters.messages.toLocaleString('en-US'),
+    byteCount(parameters.sizeBytes),
+    h('span', { class: 'names' }, ...mechanisms.map((mechanism) => named(mechanism))),
+    state === 'running' ? '' : h('button', attributes, 'Delete'),
+  ];
+}
+
+/** Fetch the list and show it. */
+export async function showSavedRuns() {
+  ({ runs } = await call('/api/runs'));
+  for (const id of selected) if (!runs.some((run) => run.id === id)) selected.delete(id);
+  byId('saved-runs').hidden = runs.length === 0;
+  fillRows(byId('saved-rows'), runs.map(row));
+  showSelection();
+}
+
+/** @param {string} id @param {string} name */
+function confirmDelete(id, name) {
+  byId('confirm-text').textContent = `Delete the run of ${name}? This cannot be undone.`;
+  byId('confirm').dataset.id = id;
+  byId('confirm').showModal();
+}
+
+/**
+ * @param {object} listeners
+ * @param {(id: string) => void} listeners.onDelete
+ * @param {(baseline: string, candidate: string) => void} listeners.onCompare the older run is the baseline
+ * @param {(error: Error) => void} listeners.onError
+ */
+export function setUpSavedRuns({ onDelete, onCompare, onError }) {
+  byId('compare').addEventListener('click', () => {
+    const [candidate, baseline] = runs.filter(({ id }) => selected.has(id));
+    onCompare(baseline.id, candidate.id);
+  });
+  byId('confirm-no').addEventListener('click', () => byId('confirm').close());
+  byId('confirm-yes').addEventListener('click', async () => {
+    const { id } = byId('confirm').dataset;
+    try {
+      await call(`/api/runs/${id}`, { method: 'DELETE' });
+    } catch (/** @type {any} */ error) {
+      if (error.code !== 'ERR_NO_RUN') onError(error); // otherwise another page has deleted it already
+    }
+    byId('confirm').close();
+    await showSavedRuns();
+    byId(runs.length ? 'saved-title' : 'start').focus();
+    onDelete(id);
+  });
+}

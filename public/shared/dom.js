@@ -1,0 +1,52 @@
+// Making and changing elements.
+
+/** @typedef {Node | string | null} Child */
+
+/**
+ * An element: h('a', {href: '#x', onclick: f}, 'text'). A function is a listener; false and undefined are left out.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, any>} [attributes]
+ * @param {...Child} children null is left out
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== undefined) element.setAttribute(name, value === true ? '' : String(value));
+  }
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+/** The element with this id, which must exist. @param {string} id @returns {any} */
+export const byId = (id) => document.getElementById(id);
+
+/** Skips the write if nothing changes, which spares a layout. @param {Element} element @param {string} text */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** @param {HTMLElement} element @param {string} text hides the element if empty */
+export function showText(element, text) {
+  setText(element, text);
+  element.hidden = text === '';
+}
+
+/** @param {HTMLElement} element @param {string[]} sentences hides the element if there are none */
+export function showParagraphs(element, sentences) {
+  element.replaceChildren(...sentences.map((sentence) => h('p', {}, sentence)));
+  element.hidden = sentences.length === 0;
+}
+
+/** Fill a table; the first cell of each row is its heading. @param {Element} body @param {Child[][]} rows */
+export function fillRows(body, rows) {
+  const lines = rows.map(([first, ...rest]) =>
+    h('tr', {}, h('th', { scope: 'row' }, first), ...rest.map((cell) => h('td', {}, cell))),
+  );
+  body.replaceChildren(...lines);
+}
+
+/** Does the user ask for less motion? */
+export const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');

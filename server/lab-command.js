@@ -1,0 +1,78 @@
+'use strict';
+// `crossings lab`: starts the lab's server, prints its address, opens a browser, and ends on a signal.
+const { once } = require('node:events');
+const { existsSync, statSync } = require('node:fs');
+const { resolve } = require('node:path');
+const { Command } = require('commander');
+const { CrossingsError } = require('../lib/channel/errors.js');
+const { readWholeNumber, refuse } = require('../lib/terminal/arguments.js');
+
+const DEFAULT_PORT = 7411;
+
+/** @param {string} text */
+const readPort = (text) => readWholeNumber('--port', text, [0, 65535], ' (0: any free port)');
+
+/** @param {string} path of a folder, which need not exist yet */
+function readFolder(path) {
+  const folder = resolve(path);
+  if (!existsSync(folder) || statSync(folder).isDirectory()) return folder;
+  return refuse(`--data must be a folder; got "${path}".`);
+}
+
+/** @param {string} sentence */
+const report = (sentence) => process.stderr.write(`${sentence}\n`);
+
+/**
+ * Starts the server on the given port; without one, on the usual port or any free one.
+ * @param {{port?: number, data?: string}} options
+ */
+async function start({ port, data: dataFolder }) {
+  // Loaded only here: no other command needs a web server.
+  const { startServer } = require('./server.js');
+  try {
+    return await startServer({ port: port ?? DEFAULT_PORT, dataFolder });
+  } catch (error) {
+    const taken = error instanceof CrossingsError && error.code === 'ERR_PORT_IN_USE';
+    if (!taken || port !== undefined) throw error;
+    const lab = await startServer({ port: 0, dataFolder });
+    report(`Port ${DEFAULT_PORT} is in use, perhaps by another lab; using port ${lab.port} instead.`);
+    return lab;
+  }
+}
+
+/** Shows the address in the user's browser, or reports that it cannot. @param {string} address */
+async function openBrowser(address) {
+  const sorry = () => report('Cannot open a browser here: open the address above yourself.');
+  try {
+    const { default: open } = await import('open');
+    const opener = await open(address);
+    opener.once('exit', (status) => {
+      if (status) sorry(); // the opener started and found no browser
+    });
+  } catch {
+    sorry();
+  }
+}
+
+/** @param {{port?: number, open: boolean, data?: string}} options @param {AbortSignal} signal */
+async function lab(options, signal) {
+  const server = await start(options);
+  process.stdout.write(`${server.address}\n`);
+  if (options.open && process.stdout.isTTY && !process.env.CI) await openBrowser(server.address);
+  if (!signal.aborted) await once(signal, 'abort');
+  await server.close();
+  signal.throwIfAborted();
+}
+
+/** @param {AbortSignal} signal */
+function labCommand(signal) {
+  return new Command('lab')
+    .description('open the web lab: recorded system calls, played step by step, and the live benchmark')
+    .option('--port <number>', `port on 127.0.0.1 (default: ${DEFAULT_PORT}, or any free port)`, readPort)
+    .option('--no-open', 'do not open a browser')
+    .option('--data <folder>', 'folder for finished runs (default: ~/.local/state/crossings/runs)', readFolder)
+    .allowExcessArguments(false)
+    .action((options) => lab(options, signal));
+}
+
+module.exports = { labCommand };

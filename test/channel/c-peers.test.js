@@ -1,0 +1,50 @@
+'use strict';
+// Peers in C: the producer and the consumer of native/examples exchange messages with Node.
+const { spawn } = require('node:child_process');
+const { closing, crossings, newPath, peer, success, watch } = require('./support.js');
+const { built } = require('../support.js');
+
+const { connect, listen } = crossings;
+
+/** Starts a C example. @param {string} name @param {string[]} args */
+const startExample = (name, ...args) => watch(spawn(built(name), args));
+
+test.each(['before', 'after'])('a C producer that starts %s the server feeds a Node consumer', async (order) => {
+  const path = newPath();
+  const early = order === 'before' ? startExample('crossings-producer', path, '5000') : null;
+  const server = closing(await listen(path));
+  const producer = early ?? startExample('crossings-producer', path, '5000');
+  const channel = closing(await server.accept());
+  let i = 0;
+  for await (const bytes of channel) expect(bytes.toString()).toBe(`message ${i++}`);
+  expect(i).toBe(5000);
+  expect(await producer.ended).toEqual(success);
+});
+
+test('a Node producer feeds a C consumer', async () => {
+  const path = newPath();
+  const consumer = startExample('crossings-consumer', path);
+  const channel = closing(await connect(path));
+  for (let i = 0; i < 5000; i++) await channel.send(`line ${i}`);
+  await channel.close();
+  const { status, output } = await consumer.ended;
+  expect(status).toBe(0);
+  expect(output).toBe(Array.from({ length: 5000 }, (_, i) => `line ${i}\n`).join(''));
+});
+
+test('a C consumer reports that its peer died, and fails', async () => {
+  const path = newPath();
+  const consumer = startExample('crossings-consumer', path);
+  const idle = peer('idle', path);
+  await idle.ready;
+  idle.child.kill('SIGKILL');
+  const { status, output } = await consumer.ended;
+  expect(status).toBe(1);
+  expect(output).toMatch(/peer/);
+});
+
+test('a C producer without a server reports it and fails', async () => {
+  const { status, output } = await startExample('crossings-producer', '/no/such/place.sock', '1').ended;
+  expect(status).toBe(1);
+  expect(output).toMatch(/time/);
+});

@@ -1,0 +1,57 @@
+'use strict';
+// tryRead: reading a message in place, without copying it.
+const { crossings, errorWith, pair } = require('./support.js');
+
+test('a cursor reads numbers, text and byte ranges in place', async () => {
+  const [a, b] = await pair();
+  const message = Buffer.alloc(40);
+  message.writeInt32LE(-7, 0);
+  message.writeDoubleBE(Math.PI, 8);
+  message.writeBigUInt64LE(2n ** 63n, 16);
+  message.write('text', 24);
+  a.trySend(message);
+  const found = b.tryRead((/** @type {any} */ cursor) => {
+    expect(cursor.length).toBe(40);
+    expect(cursor.getInt32(0, true)).toBe(-7);
+    expect(cursor.getFloat64(8)).toBe(Math.PI);
+    expect(cursor.getBigUint64(16, true)).toBe(2n ** 63n);
+    expect(cursor.toString('utf8', 24, 28)).toBe('text');
+    const part = Buffer.alloc(4);
+    expect(cursor.copy(part, 1, 24)).toBe(3);
+    expect(part.toString('latin1', 1)).toBe('tex');
+    expect(() => cursor.getUint8(40)).toThrow(RangeError);
+    expect(() => cursor.copy(part, 0, 0, 41)).toThrow(crossings.CrossingsError);
+  });
+  expect(found).toBe(true);
+});
+
+test('tryRead returns false when there is no message', async () => {
+  const [, b] = await pair();
+  expect(b.tryRead(() => {})).toBe(false);
+});
+
+test('a cursor throws ERR_CLOSED after its callback has returned', async () => {
+  const [a, b] = await pair();
+  let escaped = /** @type {any} */ (null);
+  a.trySend('x');
+  b.tryRead((/** @type {any} */ cursor) => {
+    escaped = cursor;
+  });
+  expect(() => escaped.getUint8(0)).toThrow(errorWith('ERR_CLOSED'));
+  expect(() => escaped.toString()).toThrow(errorWith('ERR_CLOSED'));
+});
+
+test('a message is consumed even when the callback throws', async () => {
+  const [a, b] = await pair();
+  a.trySend('bad');
+  a.trySend('good');
+  expect(() => b.tryRead(() => JSON.parse('{'))).toThrow(SyntaxError);
+  expect(b.tryReceive().toString()).toBe('good');
+});
+
+test('the callback may close the channel', async () => {
+  const [a, b] = await pair();
+  a.trySend('x');
+  b.tryRead(() => b.close());
+  expect(b.closed).toBe(true);
+});

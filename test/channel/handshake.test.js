@@ -1,0 +1,81 @@
+'use strict';
+// The handshake: both ends find each other in either start order, and a stranger cannot hold up the next client.
+const { closing, crossings, errorWith, newPath, pause } = require('./support.js');
+const { until } = require('../support.js');
+const { native } = require('../../lib/channel/native.js');
+
+const { connect, listen } = crossings;
+
+test('connect waits for a server that starts later', async () => {
+  const path = newPath();
+  const early = connect(path);
+  await pause(100);
+  const server = closing(await listen(path));
+  const [client, served] = await Promise.all([early, server.accept()]);
+  closing(client);
+  closing(served);
+  client.trySend('hello');
+  expect((await served.receive()).toString()).toBe('hello');
+});
+
+test("`peer` has the other process's user and process id, from the kernel", async () => {
+  const server = closing(await listen(newPath()));
+  const client = closing(await connect(server.path));
+  const served = closing(await server.accept());
+  expect(served.peer).toEqual({ uid: process.getuid?.(), pid: process.pid });
+  expect(client.peer).toEqual(served.peer);
+});
+
+test('connect gives up after its timeout, and when it is aborted', async () => {
+  await expect(connect(newPath(), { timeout: 30 })).rejects.toEqual(errorWith('ERR_TIMEOUT'));
+  const stop = new AbortController();
+  const aborted = connect(newPath(), { signal: stop.signal });
+  stop.abort(new Error('enough'));
+  await expect(aborted).rejects.toThrow('enough');
+});
+
+test('connect gives up on a server that never answers', async () => {
+  const path = newPath();
+  const fd = native.listen(path, false);
+  closing({ close: async () => native.unlisten(path, fd) });
+  await expect(connect(path, { timeout: 50 })).rejects.toEqual(errorWith('ERR_TIMEOUT'));
+});
+
+describe('a server', () => {
+  /** A connection that has not shaken hands. @param {string} path */
+  function stranger(path) {
+    const fd = native.connect(path);
+    closing({ close: async () => native.closeFd(fd) });
+    return fd;
+  }
+
+  /** Fails unless an honest client gets through. @param {any} server */
+  async function expectService(server) {
+    const client = closing(await connect(server.path));
+    const served = closing(await server.accept());
+    client.trySend('hello');
+    expect((await served.receive()).toString()).toBe('hello');
+  }
+
+  test('serves others while silent clients wait, and drops those after its timeout', async () => {
+    const server = closing(await listen(newPath(), { timeout: 500 }));
+    for (let i = 0; i < 10; i++) stranger(server.path);
+    await expectService(server);
+    await until(() => server.refusals.count === 10);
+    expect(server.refusals.last).toEqual(errorWith('ERR_TIMEOUT'));
+  });
+
+  test('refuses a client that does not speak the protocol', async () => {
+    const server = closing(await listen(newPath()));
+    native.ring(stranger(server.path));
+    await expectService(server);
+    await until(() => server.refusals.count === 1);
+    expect(server.refusals.last).toEqual(errorWith('ERR_PROTOCOL'));
+  });
+
+  test('serves others after a client that disconnects at once', async () => {
+    const server = closing(await listen(newPath()));
+    native.closeFd(native.connect(server.path));
+    await expectService(server);
+  });
+});

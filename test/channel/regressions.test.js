@@ -1,0 +1,137 @@
+'use strict';
+// Each of these once failed. The name states the promise, the comment above it states the bug.
+const { performance } = require('node:perf_hooks');
+const { closing, crossings, errorWith, library, newPath, pair, pause, runScript, success } = require('./support.js');
+const { native } = require('../../lib/channel/native.js');
+
+const { connect, listen } = crossings;
+const waits = ['sleep', 'spin-then-sleep', 'spin'];
+
+// The rejected send was not handled, which ended the process.
+test('an answer whose requester has closed is dropped', async () => {
+  const [a, b] = await pair();
+  b.onRequest(() => pause(30));
+  const failed = expect(a.request('x')).rejects.toEqual(errorWith('ERR_CLOSED'));
+  await pause(10);
+  await a.close();
+  await failed;
+  await pause(50); // an unhandled rejection in this time fails the test
+});
+
+// Taking the answer from the ring dropped the message behind it.
+test.each(waits)('an answer that arrives beside a pending receive loses no message (wait: %p)', async (wait) => {
+  const [a, b] = await pair({ wait });
+  b.onRequest(() => 'answer');
+  const answer = a.request('x');
+  const first = a.receive();
+  await answer;
+  for (const message of ['M1', 'M2', 'M3']) b.trySend(message);
+  const received = [await first, await a.receive(), await a.receive()];
+  expect(received.map(String)).toEqual(['M1', 'M2', 'M3']);
+});
+
+// After the first few, the others were never served.
+test.each(waits)('thousands of pending receives and sends are all served (wait: %p)', async (wait) => {
+  const [a, b] = await pair({ wait, capacity: 65536 });
+  const received = Promise.all(Array.from({ length: 5000 }, () => b.receive()));
+  await pause(5);
+  const sent = Promise.all(Array.from({ length: 5000 }, (_, i) => a.send(String(i))));
+  expect((await received).map(Number)).toEqual(Array.from({ length: 5000 }, (_, i) => i));
+  await sent;
+});
+
+// unref() also stopped the channel from looking.
+test.each(waits)('an unreferenced channel still receives (wait: %p)', async (wait) => {
+  const [a, b] = await pair({ wait });
+  b.unref();
+  const idle = setInterval(() => {}, 1000);
+  for (let i = 0; i < 10; i++) {
+    const next = b.receive();
+    await pause(3);
+    a.trySend(String(i));
+    expect(String(await next)).toBe(String(i));
+  }
+  clearInterval(idle);
+});
+
+// receiveSync consumed the doorbell that the send was waiting for.
+test('receiveSync does not swallow the wake-up of a pending send', async () => {
+  const [a, b] = await pair({ capacity: 65536, wait: 'sleep' });
+  while (a.trySend(Buffer.alloc(1000)));
+  const late = a.send(Buffer.alloc(5000, 1));
+  await pause(10);
+  while (b.tryReceive()?.length === 1000);
+  b.trySend('answer');
+  expect(String(a.receiveSync())).toBe('answer');
+  await late;
+  expect(b.tryReceive()).toHaveLength(5000);
+});
+
+// receiveSync took the message that the pending receive was owed.
+test('receiveSync is refused while a receive is pending', async () => {
+  const [a, b] = await pair();
+  const first = b.receive();
+  expect(() => b.receiveSync()).toThrow(errorWith('ERR_INVALID_ARGUMENT'));
+  a.trySend('one');
+  expect(String(await first)).toBe('one');
+});
+
+// The timeout was looked at before the peer's state.
+test('receiveSync with timeout 0 returns null when the peer has closed', async () => {
+  const [a, b] = await pair();
+  await a.close();
+  expect(b.receiveSync({ timeout: 0 })).toBeNull();
+});
+
+// The request was counted as outstanding before it was refused, which kept the process running.
+test('a request that is too large does not keep the process running', async () => {
+  const [a] = await pair();
+  await expect(a.request(Buffer.alloc(2 << 20))).rejects.toEqual(errorWith('ERR_MESSAGE_TOO_LARGE'));
+  const script = `
+    const { channelPair, openChannel } = require(${library});
+    (async () => {
+      const { channel, port } = channelPair();
+      await openChannel(port.take());
+      (await channel).request(Buffer.alloc(2 << 20)).catch(() => {});
+    })();`;
+  expect(await runScript(script).ended).toEqual(success);
+});
+
+// The answer lay behind messages that had no room in the inbox, and was never looked for again.
+test('an answer behind more messages than the inbox holds is found', async () => {
+  const [a, b] = await pair({ capacity: 65536 });
+  b.onRequest(async () => {
+    for (let i = 0; i < 200; i++) await b.send(Buffer.alloc(1000, i));
+    return 'at last';
+  });
+  const answer = a.request('x');
+  for (let i = 0; i < 200; i++) expect((await a.receive())[0]).toBe(i);
+  expect(String(await answer)).toBe('at last');
+});
+
+// The reader went on in memory that was no longer mapped: a raw RangeError.
+test('a handler that closes its channel makes later calls throw ERR_CLOSED', async () => {
+  const [a, b] = await pair();
+  b.onRequest(() => b.close());
+  const outcome = a.request('x').catch((/** @type {any} */ error) => error.code);
+  await pause(5);
+  expect(() => b.tryReceive()).toThrow(errorWith('ERR_CLOSED'));
+  expect(['ERR_CLOSED', 'ERR_REQUEST_FAILED']).toContain(await outcome);
+});
+
+// The event loop never slept while clients were silent.
+test('a hundred silent clients do not keep the event loop busy', async () => {
+  const server = closing(await listen(newPath()));
+  const silent = Array.from({ length: 100 }, () => native.connect(server.path));
+  let utilization = 1;
+  // A busy machine can disturb one look; a loop that never sleeps is busy in all of them.
+  for (let tries = 0; tries < 20 && utilization > 0.5; tries++) {
+    const before = performance.eventLoopUtilization();
+    await pause(300);
+    utilization = performance.eventLoopUtilization(before).utilization;
+  }
+  for (const fd of silent) native.closeFd(fd);
+  expect(utilization).toBeLessThan(0.5);
+  closing(await connect(server.path));
+  closing(await server.accept());
+});

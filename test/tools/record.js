@@ -1,0 +1,22 @@
+'use strict';
+// Records every mechanism into a folder, one file each: node test/tools/record.js FOLDER. This is how the recordings that ship
+// with the lab are made again.
+const { join } = require('node:path');
+const { writeWhole } = require('../../lib/terminal/files.js');
+const { traceText } = require('../../lib/trace/file.js');
+const { listDemos, recordTrace } = require('../../lib/trace/record.js');
+
+/** @param {string} folder */
+async function recordAll(folder) {
+  for (const { name } of await listDemos()) {
+    const path = join(folder, `${name}.json`);
+    const trace = await recordTrace({ mechanism: name });
+    writeWhole(path, traceText(trace));
+    process.stdout.write(`${path}: ${trace.events.length} events.\n`);
+  }
+}
+
+recordAll(process.argv[2] ?? join(__dirname, '..', '..', 'server', 'recordings')).catch((error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+});
