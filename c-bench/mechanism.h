@@ -1,12 +1,12 @@
 /*
- * What a mechanism is: four functions and a name. One file each beside this one implements it; the harness, which
- * knows nothing of pipes or sockets, does the rest (fork, pinning, clocks, checking, output).
+ * A mechanism of inter-process communication: a name and a few functions. Each file beside this one implements one. The
+ * harness knows nothing about pipes or sockets; it does everything else: fork, pin, time, check and print.
  *
- * Life of a mechanism, in this order:
- *   setup()        once, before the two processes exist; what it opens is inherited by both
- *   take(side)     once in each process: keep this side's ends, close the other's
- *   send/receive   as often as the measurement wants
- *   teardown(side) closes what this process still has of that side
+ * The harness calls the functions in this order:
+ *   setup()        once, before the two processes exist; both inherit what it opens
+ *   take(side)     once in each process: keep the ends of this side and close the others
+ *   send, receive  any number of times
+ *   teardown(side) closes what this process still has open of that side
  */
 #ifndef CROSSINGS_MECHANISM_H
 #define CROSSINGS_MECHANISM_H
@@ -17,42 +17,43 @@
 
 enum side { SIDE_A = 0, SIDE_B = 1 };
 
-/* What send() and receive() answer. On FAILED, errno says why. */
+/* The results of send() and receive(). FAILED: see errno. */
 enum outcome { FAILED = -1, ENDED = 0, OK = 1 };
 
 struct mechanism {
-    const char *name;   /* as typed on the command line: "shm-spin" */
-    const char *title;  /* as shown to people: "Shared memory, spinning" */
+    const char *name;   /* on the command line: "shm-spin" */
+    const char *title;  /* in tables and charts: "Shared memory, spinning" */
     const char *source; /* __FILE__ */
-    size_t max_size;    /* largest message in bytes; 0: no limit of its own */
+    size_t max_size;    /* the largest message in bytes; 0: no limit */
 
-    /* Messages of up to `size` bytes will be sent both ways. 0, or -1 with errno; so does take(). */
+    /* Prepare for messages of up to `size` bytes, in both directions. Returns 0, or -1 and sets errno. */
     int (*setup)(size_t size);
+    /* Returns 0, or -1 and sets errno. */
     int (*take)(enum side side);
-    /* Send one message whole. ENDED: the other side has gone. */
+    /* Send one whole message. ENDED: the other side has exited. */
     enum outcome (*send)(enum side side, const void *message, size_t size);
-    /* Wait for one message and copy it out whole. ENDED: the other side has gone and everything was read. */
+    /* Wait for one whole message and copy it out. ENDED: the other side has exited and everything has been read. */
     enum outcome (*receive)(enum side side, void *message, size_t size);
     void (*teardown)(enum side side);
-    /* Only for a mechanism that can hold messages back and show many at once: show what send() has held. */
+    /* Publish the messages that send() has held back. NULL: this mechanism publishes each message at once. */
     void (*flush)(enum side side);
 };
 
-/* The table, in mechanisms.c; it ends with NULL. */
+/* The table of all mechanisms, in mechanisms.c. NULL ends it. */
 extern const struct mechanism *const mechanisms[];
 
-/* A name of this run's own for things that live in the file system ("/crossings-4711-0"), in static storage.
- * `which` tells the names of one run apart and is at most 7. The harness removes them all if this process is killed. */
+/* A name in the file system that no other run uses ("/crossings-4711-0"), in static storage. `which`, 0 to 7, selects
+ * one of the run's names. The harness removes all of them if this process is killed. */
 const char *unique_name(int which);
 
-/* How many turns a spinning loop makes before it lets others run: 0 never (each side has a core of its own), 1 after
- * every turn (both share one core, where spinning on would keep the other side from running at all). */
+/* The turns of a spinning loop before it yields the core. 0: it never yields, because each side has its own core. 1: it
+ * yields after every turn, because both sides share a core and the other one could not run otherwise. */
 extern unsigned turns_before_yield;
 
-/* How many messages a mechanism with flush() may hold before it shows them: 1 shows each at once. */
+/* The messages that a mechanism with flush() holds back before it publishes them; 1: it publishes each at once. */
 extern unsigned messages_a_batch;
 
-/* One turn of a loop that waits for the other process's store. */
+/* One turn of a loop that waits for a store by the other process. */
 static inline void spin_turn(void) {
     static unsigned turns;
     if (__builtin_expect(turns_before_yield != 0, 0) && ++turns % turns_before_yield == 0)

@@ -1,4 +1,4 @@
-/* Every mechanism of the benchmark. A new one: its file beside this one, and its line in both lists. */
+/* All mechanisms of the benchmark. To add one, add its file to this folder and its name to both lists. */
 #include "mechanism.h"
 
 extern const struct mechanism ring, shm_spin, shm_sem, pipe_mechanism, uds, tcp;

@@ -1,13 +1,13 @@
 /*
- * Pipe: a stream of bytes in a kernel buffer, one pipe for each direction.
- * A message costs two crossings: one write copies it into the kernel, one read copies it out again.
+ * Pipe: a byte stream through a kernel buffer. There is one pipe for each direction.
+ * A message makes two crossings: write() copies it into the kernel, and read() copies it out.
  */
 #include "mechanism.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-/* pipes[side]: the pipe that this side writes. [0] is its read end, [1] its write end. */
+/* pipes[side] is the pipe that this side writes to: [0] is its read end, [1] its write end. */
 static int pipes[2][2];
 
 static int setup(size_t size) {
@@ -15,7 +15,8 @@ static int setup(size_t size) {
     return pipe(pipes[SIDE_A]) || pipe(pipes[SIDE_B]) ? -1 : 0;
 }
 
-/* A pipe ends for its reader only when nobody holds its write end, so each side closes what is not its own. */
+/* A reader sees the end of a pipe only after every write end is closed, so each side closes the ends it does not use.
+ */
 static int take(enum side side) {
     return close(pipes[side][0]) || close(pipes[!side][1]) ? -1 : 0;
 }
@@ -34,7 +35,7 @@ static enum outcome pipe_send(enum side side, const void *message, size_t size) 
     return OK;
 }
 
-/* A pipe keeps no message boundaries: read until the whole message is here. */
+/* A pipe has no message boundaries: read until the message is complete. */
 static enum outcome pipe_receive(enum side side, void *message, size_t size) {
     char *next = message;
     while (size > 0) {

@@ -1,7 +1,7 @@
 /*
- * The ring: many messages one behind the other in memory that both processes map, the same ring that
- * require('crossings') uses (native/ring.h). Each process writes only its own region and maps the other's read-only.
- * No crossing at all: a message's own first word says that it is there.
+ * The ring: a queue of messages in shared memory, the same ring that require('crossings') uses (native/ring.h). Each
+ * process writes only to its own region and maps the other's read-only.
+ * A message makes no crossing: its first word, the signal, shows the receiver that it has arrived.
  */
 #include "../native/handshake.h"
 #include "mechanism.h"
@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CAPACITY (256u << 10) /* bytes; more for messages that would not fit four times */
+#define CAPACITY (256u << 10) /* bytes; larger if fewer than four messages fit */
 
-static int ends[2] = {-1, -1}; /* a socket: the regions are handed over through it, and it stays open */
+static int ends[2] = {-1, -1}; /* a socket pair, over which the processes exchange their regions */
 static uint32_t capacity;
 static struct region mine, peer;
 static struct ring_writer writer;
@@ -26,7 +26,7 @@ static int setup(size_t size) {
     return socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends);
 }
 
-/* The handshake: make my region, hand it over, take the other's. Then no more calls. */
+/* The handshake: create my region, send it, and receive the other side's. After it, there are no system calls. */
 static int take(enum side side) {
     char reason[HANDSHAKE_REASON_BYTES];
     close(ends[!side]);
@@ -50,7 +50,7 @@ static void flush(enum side side) {
 static enum outcome ring_send(enum side side, const void *message, size_t size) {
     enum ring_result written;
     while ((written = ring_write(&writer, message, (uint32_t)size, RING_KIND_MESSAGE)) == RING_NO) {
-        flush(side); /* full: the receiver can only make room if it sees what is there */
+        flush(side); /* full: the receiver must see the messages before it can make room */
         spin_turn();
     }
     if (++held >= messages_a_batch)

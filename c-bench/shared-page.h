@@ -1,4 +1,4 @@
-/* Memory that both processes see: a POSIX shared memory object whose name is gone before anyone could forget it. */
+/* Shared memory: a POSIX shared-memory object whose name is removed as soon as it has been opened. */
 #ifndef CROSSINGS_SHARED_PAGE_H
 #define CROSSINGS_SHARED_PAGE_H
 
@@ -8,16 +8,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The bytes a processor moves between cores at once, on every processor this is built for (Apple's use 128). */
+/* The bytes that a processor moves between cores at a time. Most processors use 64; Apple's use 128. */
 #define CACHE_LINE 64
 
-/* Map `bytes` zeroed bytes that a later fork() shares. NULL with errno where that failed. MAP_POPULATE: no page is
- * first touched while the clock runs. */
+/* Map `bytes` zeroed bytes that processes share after fork(). Returns NULL and sets errno on failure. MAP_POPULATE: no
+ * page fault happens while the clock runs. */
 static inline void *map_shared(const char *name, size_t bytes) {
     int fd = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
     if (fd < 0)
         return NULL;
-    shm_unlink(name); /* the descriptor and the mapping keep it alive; the name is needed no more */
+    shm_unlink(name); /* the descriptor, and later the mapping, keep the memory alive */
     void *memory = MAP_FAILED;
     if (ftruncate(fd, (off_t)bytes) == 0)
         memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);

@@ -1,8 +1,8 @@
 /*
- * Shared memory, semaphores: the classic handshake. One slot a direction, guarded by two named POSIX semaphores:
- * "free" counts empty slots (1 at first), "full" counts messages to read (0 at first).
- * A semaphore that nobody waits for costs no crossing; here somebody nearly always waits, and each wait and each
- * wake-up is a futex call. That is how shared memory can lose to a pipe.
+ * Shared memory, semaphores: the classic producer and consumer. Each direction has one slot and two POSIX semaphores:
+ * "free" counts empty slots (initially 1), and "full" counts messages to read (initially 0).
+ * A semaphore without a waiting process makes no crossing. Here one process nearly always waits, and each wait and each
+ * wake-up is a futex call. That is why shared memory can be slower than a pipe.
  */
 #include "shared-page.h"
 
@@ -15,10 +15,11 @@ struct direction {
     char *data;
 };
 
-static struct direction directions[2]; /* directions[side] is written by that side */
+static struct direction directions[2]; /* directions[side] is the one that this side writes to */
 static size_t data_bytes;
 
-/* Both processes inherit the open semaphore, so its name can go at once. SEM_FAILED with errno where it failed. */
+/* Both processes inherit the open semaphore, so its name is removed immediately. Returns SEM_FAILED and sets errno on
+ * failure. */
 static sem_t *open_semaphore(const char *name, unsigned value) {
     sem_t *semaphore = sem_open(name, O_CREAT | O_EXCL, 0600, value);
     if (semaphore != SEM_FAILED)
@@ -40,11 +41,11 @@ static int setup(size_t size) {
 }
 
 static int take(enum side side) {
-    (void)side; /* the mappings serve both */
+    (void)side; /* both sides use the same mappings */
     return 0;
 }
 
-/* A signal may interrupt the wait; it is then begun again. */
+/* Restart the wait if a signal interrupts it. */
 static int wait_for(sem_t *semaphore) {
     int result;
     while ((result = sem_wait(semaphore)) && errno == EINTR)

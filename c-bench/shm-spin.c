@@ -1,20 +1,20 @@
 /*
- * Shared memory, spinning: one slot a direction and a flag that says whose turn it is.
- * No crossing at all: waiting is reading the flag again and again, so each side burns a core of its own.
+ * Shared memory, spinning: each direction has one slot, and a flag that shows whether it is full.
+ * A message makes no crossing. A process waits by reading the flag in a loop, so each side keeps a core busy.
  */
 #include "shared-page.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-/* The flag and the data lie on cache lines of their own: were they on one, each store to the data would take the line
- * away from the process that watches the flag (false sharing). */
+/* The flag and the data are on separate cache lines. On a shared line, each store to the data would take the line away
+ * from the process that polls the flag (false sharing). */
 struct slot {
     _Alignas(CACHE_LINE) atomic_int full; /* 0: the sender may write; 1: the receiver may read */
     _Alignas(CACHE_LINE) char data[];
 };
 
-static struct slot *slots[2]; /* slots[side] is written by that side */
+static struct slot *slots[2]; /* slots[side] is the one that this side writes to */
 static size_t slot_bytes;
 
 static int setup(size_t size) {
@@ -25,25 +25,25 @@ static int setup(size_t size) {
 }
 
 static int take(enum side side) {
-    (void)side; /* the mapping serves both */
+    (void)side; /* both sides use the same mappings */
     return 0;
 }
 
 static enum outcome spin_send(enum side side, const void *message, size_t size) {
     struct slot *slot = slots[side];
-    while (atomic_load_explicit(&slot->full, memory_order_acquire)) /* pairs with "read" in spin_receive */
+    while (atomic_load_explicit(&slot->full, memory_order_acquire)) /* pairs with the release in spin_receive */
         spin_turn();
     memcpy(slot->data, message, size);
-    atomic_store_explicit(&slot->full, 1, memory_order_release); /* written: the data before the flag */
+    atomic_store_explicit(&slot->full, 1, memory_order_release); /* the data becomes visible before the flag */
     return OK;
 }
 
 static enum outcome spin_receive(enum side side, void *message, size_t size) {
     struct slot *slot = slots[!side];
-    while (!atomic_load_explicit(&slot->full, memory_order_acquire)) /* pairs with "written" in spin_send */
+    while (!atomic_load_explicit(&slot->full, memory_order_acquire)) /* pairs with the release in spin_send */
         spin_turn();
     memcpy(message, slot->data, size);
-    atomic_store_explicit(&slot->full, 0, memory_order_release); /* read: the copy before the flag */
+    atomic_store_explicit(&slot->full, 0, memory_order_release); /* the copy ends before the flag changes */
     return OK;
 }
 

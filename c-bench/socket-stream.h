@@ -1,4 +1,4 @@
-/* Whole messages over a stream socket: what uds.c and tcp.c have in common. A stream keeps no message boundaries. */
+/* Whole messages over a stream socket, for uds.c and tcp.c. A stream has no message boundaries. */
 #ifndef CROSSINGS_SOCKET_STREAM_H
 #define CROSSINGS_SOCKET_STREAM_H
 
@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* MSG_NOSIGNAL: a peer that has gone is an answer (EPIPE) here, not a signal. */
+/* MSG_NOSIGNAL: if the peer has exited, send() returns EPIPE instead of raising SIGPIPE. */
 static inline enum outcome socket_send(int fd, const void *message, size_t size) {
     const char *next = message;
     while (size > 0) {
@@ -23,8 +23,8 @@ static inline enum outcome socket_send(int fd, const void *message, size_t size)
     return OK;
 }
 
-/* MSG_WAITALL: the kernel gathers the whole message, so it takes one call even when it arrives in pieces; only a signal
- * or the stream's end makes it return less. */
+/* MSG_WAITALL: one call waits for the whole message, even if it arrives in pieces. Only a signal or the end of the
+ * stream makes recv() return less. */
 static inline enum outcome socket_receive(int fd, void *message, size_t size) {
     char *next = message;
     while (size > 0) {

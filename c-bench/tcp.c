@@ -1,6 +1,6 @@
 /*
- * TCP over the loopback interface: the whole protocol, between two processes of one machine.
- * A message costs two crossings: one send copies it into the kernel, one recv copies it out again.
+ * TCP over the loopback interface: the complete protocol, between two processes on one machine.
+ * A message makes two crossings: send() copies it into the kernel, and recv() copies it out.
  */
 #include "socket-stream.h"
 
@@ -10,13 +10,13 @@
 
 static int ends[2]; /* ends[side] belongs to that side */
 
-/* Without TCP_NODELAY a small message waits for the acknowledgement of the one before it (Nagle's algorithm). */
+/* Without TCP_NODELAY, a small message waits for the acknowledgment of the one before it (Nagle's algorithm). */
 static int send_at_once(int fd) {
     int on = 1;
     return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* INADDR_LOOPBACK: nobody outside this machine can connect. Port 0: the system chooses one that is free. */
+/* INADDR_LOOPBACK: only processes on this machine can connect. Port 0: the system chooses a free port. */
 static int setup(size_t size) {
     (void)size;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};

@@ -1,7 +1,7 @@
 /*
- * Unix domain socket: a connected pair of stream sockets inside the kernel, both directions in one.
- * A message costs two crossings: one send copies it into the kernel, one recv copies it out again.
- * socketpair() gives the same sockets as bind, listen, connect and accept would, without a name on disk.
+ * Unix domain socket: a connected pair of stream sockets in the kernel, which work in both directions.
+ * A message makes two crossings: send() copies it into the kernel, and recv() copies it out.
+ * socketpair() creates the same sockets as bind(), listen(), connect() and accept(), without a name in the file system.
  */
 #include "socket-stream.h"
 

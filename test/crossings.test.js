@@ -1,5 +1,5 @@
 'use strict';
-// The claim that the project is named after, counted by the kernel.
+// The number of system calls that each mechanism makes per message, counted by the kernel.
 const { countCrossings, slope } = require('../lib/measure/crossings.js');
 const { eventsOf, run } = require('./support.js');
 
@@ -19,25 +19,25 @@ describe.each(['tracepoint', 'ptrace'])('counted by %s', (method) => {
     ['pipe', { read: 2, write: 2 }],
     ['uds', { recvfrom: 2, sendto: 2 }],
     ['tcp', { recvfrom: 2, sendto: 2 }],
-  ])('a round trip over %s crosses exactly 4 times, a message twice', async (mechanism, byName) => {
+  ])('a round trip over %s makes exactly 4 crossings, a message 2', async (mechanism, byName) => {
     const crossings = await count(mechanism, method);
     expect(crossings).toMatchObject({ perRoundTrip: 4, perMessage: 2, method, byName });
   });
 
   const testWhereTwoCores = allowed && twoCores ? test : test.skip;
-  testWhereTwoCores.each(['shm-spin', 'ring'])('a round trip over %s crosses exactly 0 times', async (mechanism) => {
+  testWhereTwoCores.each(['shm-spin', 'ring'])('a round trip over %s makes no crossing', async (mechanism) => {
     expect(await count(mechanism, method)).toMatchObject({ perRoundTrip: 0, perMessage: 0, method, byName: {} });
   });
 
-  testWhereAllowed('shm-sem makes futex calls and no others, at most one for each wait and each post', async () => {
+  testWhereAllowed('shm-sem makes only futex calls', async () => {
     const { perRoundTrip, byName } = await count('shm-sem', method);
     expect(Object.keys(byName).filter((name) => name !== 'futex')).toEqual([]);
-    // Four waits and four posts a round trip; a wait that finds the semaphore taken may have to wait again.
+    // A round trip has four waits and four posts. A wait that finds the semaphore taken makes another call.
     expect(perRoundTrip).toBeLessThanOrEqual(12);
   });
 });
 
-test('a method that is refused gives no figure, and the reason', async () => {
+test('a count that fails gives no figure, but a reason', async () => {
   const crossings = await countCrossings('no-such-mechanism', placement, { sizeBytes: 64, countMethod: 'auto' });
   expect(crossings).toMatchObject({ perRoundTrip: null, perMessage: null, method: null, notice: expect.any(String) });
 });
@@ -50,7 +50,7 @@ test('setup drops out of the slope', () => {
 
 describe('crossings-count', () => {
   const countable = methods.tracepoint.allowed === 'yes' || methods.ptrace.allowed === 'yes';
-  (countable ? test : test.skip)('counts a command that makes a known number of calls', () => {
+  (countable ? test : test.skip)('counts the system calls of a command exactly', () => {
     const counted = (/** @type {number} */ blocks) => {
       const { stdout } = run('crossings-count', ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', `count=${blocks}`]);
       return eventsOf(stdout)[0].byName;
@@ -60,7 +60,7 @@ describe('crossings-count', () => {
     expect(more.write - fewer.write).toBe(200);
   });
 
-  test("passes the command's exit status on and claims no count for a failure", () => {
+  test("exits with the command's status and prints no count if the command failed", () => {
     expect(run('crossings-count', ['sh', '-c', 'exit 3'])).toMatchObject({ status: 3, stdout: '' });
     expect(run('crossings-count', ['/no/such/program'])).toMatchObject({ status: 127, stdout: '' });
   });

@@ -1,5 +1,5 @@
 'use strict';
-// The contract of crossings-bench: what it prints, for people and programs that never install Node.
+// The output of crossings-bench, which other programs may read without Node.
 const { eventsOf, run } = require('./support.js');
 
 const MECHANISMS = ['ring', 'shm-spin', 'shm-sem', 'pipe', 'uds', 'tcp'];
@@ -18,7 +18,7 @@ test('--list names every mechanism with its title and source file', () => {
   }
 });
 
-test('--describe tells the cores, the choice made, the clock and the compiler', () => {
+test('--describe shows the cores, the chosen ones, the clock and the compiler', () => {
   const [machine] = eventsOf(run('crossings-bench', ['--describe']).stdout);
   expect(machine.cpus.length).toBeGreaterThan(0);
   expect(machine).toMatchObject({
@@ -36,14 +36,14 @@ describe.each(MECHANISMS)('%s', (mechanism) => {
   const events = eventsOf(stdout);
   const the = (/** @type {string} */ type) => events.find((event) => event.type === type);
 
-  test('ends well and prints nothing but whole lines of JSON', () => {
+  test('exits with status 0 and prints only complete lines of JSON', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout.endsWith('\n')).toBe(true);
     expect(events[0].type).toBe('begin');
     expect(events.at(-1)).toEqual({ type: 'end' });
   });
 
-  test('reports progress from nothing to all, in each pass', () => {
+  test('reports progress from 0 to the end in each pass', () => {
     for (const pass of ['throughput', 'roundTrip']) {
       const steps = events.filter((event) => event.type === 'progress' && event.pass === pass);
       expect(steps[0].done).toBe(0);
@@ -51,20 +51,20 @@ describe.each(MECHANISMS)('%s', (mechanism) => {
     }
   });
 
-  test('gives a throughput whose figures agree with each other', () => {
+  test('prints consistent throughput figures', () => {
     const { messages, elapsedNs, messagesPerSecond, bytesPerSecond } = the('throughput');
     expect(messages).toBe(2000);
     expect(messagesPerSecond).toBeCloseTo((messages / elapsedNs) * 1e9, 0);
     expect(bytesPerSecond / messagesPerSecond).toBeCloseTo(64, 3);
   });
 
-  test('gives every round trip, and exact percentiles of them', () => {
+  test('prints every round trip and their exact percentiles', () => {
     const { count, ns, values } = the('roundTrip');
     const all = values.flatMap((/** @type {number[]} */ [value, times]) => Array(times).fill(value));
     expect(all).toHaveLength(count);
     expect(count).toBe(300);
     expect([...all].sort((a, b) => a - b)).toEqual(all);
-    // Nearest rank: the 150th of 300 in order is the median, the 297th the 99th percentile.
+    // Nearest rank: of 300 sorted samples, the 150th is the median and the 297th the 99th percentile.
     for (const [name, rank] of Object.entries({ min: 1, p50: 150, p90: 270, p99: 297, max: 300 })) {
       expect(Math.abs(ns[name] - all[rank - 1])).toBeLessThanOrEqual(0.5);
     }
@@ -78,7 +78,7 @@ describe.each(MECHANISMS)('%s', (mechanism) => {
 });
 
 test.each([8, 9, 15, 16, 17, 63, 65, 4096, 65536, 1 << 20])(
-  'messages of %i bytes arrive whole over all mechanisms',
+  'messages of %i bytes arrive intact over every mechanism',
   (size) => {
     for (const mechanism of MECHANISMS) {
       const { status, stderr } = run('crossings-bench', [
@@ -89,7 +89,7 @@ test.each([8, 9, 15, 16, 17, 63, 65, 4096, 65536, 1 << 20])(
   },
 );
 
-test('on one core every mechanism still works, and no cache-line floor is claimed', () => {
+test('on one core, every mechanism works and the cache-line floor is null', () => {
   const core = eventsOf(run('crossings-bench', ['--describe']).stdout)[0].cpus[0].id;
   for (const mechanism of MECHANISMS) {
     const { status, stdout } = run('crossings-bench', [...small(mechanism), '--cores', `${core},${core}`]);
@@ -99,7 +99,7 @@ test('on one core every mechanism still works, and no cache-line floor is claime
   }
 });
 
-test('unpinned, every mechanism still works', () => {
+test('every mechanism works without pinning', () => {
   for (const mechanism of MECHANISMS) {
     const { status, stdout } = run('crossings-bench', [...small(mechanism), '--no-pin']);
     expect({ mechanism, status }).toEqual({ mechanism, status: 0 });
@@ -107,7 +107,7 @@ test('unpinned, every mechanism still works', () => {
   }
 });
 
-test('the checksum over the same messages is the same over every mechanism', () => {
+test('the checksum of the same messages is the same for every mechanism', () => {
   const sums = MECHANISMS.map((mechanism) => {
     const { stdout } = run('crossings-bench', [...small(mechanism), '--round-trips', 0]);
     return eventsOf(stdout).find(({ type }) => type === 'throughput').checksum;

@@ -1,19 +1,19 @@
 'use strict';
-// Running programs: their output is not trusted, and a failure to start is an error like any other.
+// Running programs: their output is checked, and every failure is reported as an error with a code.
 const { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } = require('node:fs');
 const { spawnSync } = require('node:child_process');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { root } = require('./support.js');
 
-// A copy of lib/, beside a program written by each test.
+// A copy of lib/ that runs a fake program.
 const folder = mkdtempSync(join(tmpdir(), 'programs-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 cpSync(join(root, 'lib'), join(folder, 'lib'), { recursive: true });
 copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
 mkdirSync(join(folder, 'build', 'Release'), { recursive: true });
 
-/** The code and message with which running the program fails. @param {string} script @param {number} [mode] */
+/** Runs a fake program. Returns the code and the message of the error. @param {string} script @param {number} [mode] */
 function failing(script, mode = 0o755) {
   const program = join(folder, 'build', 'Release', 'crossings-bench');
   writeFileSync(program, script);
@@ -25,7 +25,7 @@ function failing(script, mode = 0o755) {
   return JSON.parse(stdout);
 }
 
-test('a line cut off by the death of the program is reported as its death', () => {
+test('a program that is killed in the middle of a line is reported as killed', () => {
   expect(failing('#!/bin/sh\nprintf \'{"type":\'; kill -9 $$\n')).toEqual({
     code: 'ERR_CHILD_DIED',
     message: 'crossings-bench was killed by SIGKILL',

@@ -1,6 +1,6 @@
 /*
- * Tests of the ring, the regions and the handshake in C, run by ring.test.js: plain, and built again with the address,
- * undefined-behaviour and thread sanitizers. Usage: ring-test NAME, where NAME is one of the tests at the end.
+ * Tests of the ring, the regions and the handshake in C. ring.test.js runs them, and runs them again with the address,
+ * undefined-behavior and thread sanitizers. usage: ring-test [NAME]; without a name, it prints the names of all tests.
  */
 #include "../native/handshake.h"
 
@@ -25,7 +25,7 @@
         }                                                                                                              \
     } while (0)
 
-/* ---- A ring within one process: both regions, and the writer's and the reader's end of the first ---- */
+/* ---- A ring in one process: two regions, with the writer and the reader of the first one's ring ---- */
 
 struct fixture {
     struct region a, b;
@@ -114,7 +114,7 @@ static void positions_wrap_at_two_to_the_32(void) {
             expect_message(&fixture, 500, i + 1);
             expect_empty(&fixture);
         }
-        EXPECT(fixture.writer.position < 1000000u); /* it has gone round */
+        EXPECT(fixture.writer.position < 1000000u); /* the position has wrapped */
         end_fixture(&fixture);
     }
 }
@@ -125,7 +125,7 @@ static void full_and_empty(void) {
         unsigned count = 0;
         while (write_message(&fixture, 56, count) == RING_OK)
             count++;
-        EXPECT(count == CAPACITY / 64 - 1); /* all but the end mark's place */
+        EXPECT(count == CAPACITY / 64 - 1); /* one place is left for the end mark */
         EXPECT(write_message(&fixture, 56, 0) == RING_NO);
         expect_message(&fixture, 56, 0);
         EXPECT(write_message(&fixture, 56, count) == RING_OK);
@@ -151,18 +151,18 @@ static void largest_message(void) {
     end_fixture(&fixture);
 }
 
-/* A million steps against a queue of what must come. */
+/* One million steps, compared with a queue of the expected messages. */
 static void random_sizes(void) {
-    enum { MOST = CAPACITY / 8 };
-    static uint32_t sizes[MOST];
+    enum { LIMIT = CAPACITY / 8 };
+    static uint32_t sizes[LIMIT];
     struct fixture fixture = new_fixture(0u - 100000u * 8);
     unsigned first = 0, last = 0;
     for (int step = 0; step < 1000000; step++) {
         uint32_t size = random_number() % 8 ? random_number() % 200 : random_number() % (CAPACITY / 4);
         if (random_number() % 2 && write_message(&fixture, size, last) == RING_OK) {
-            sizes[last++ % MOST] = size;
+            sizes[last++ % LIMIT] = size;
         } else if (first != last) {
-            expect_message(&fixture, sizes[first % MOST], first);
+            expect_message(&fixture, sizes[first % LIMIT], first);
             first++;
         } else {
             expect_empty(&fixture);
@@ -172,7 +172,7 @@ static void random_sizes(void) {
     end_fixture(&fixture);
 }
 
-static void held_messages_show_at_once(void) {
+static void held_messages_are_published_at_once(void) {
     struct fixture fixture = new_fixture(0u - 64u);
     for (unsigned i = 0; i < 10; i++) {
         fill(sent, 24, i);
@@ -183,12 +183,12 @@ static void held_messages_show_at_once(void) {
     for (unsigned i = 0; i < 10; i++)
         expect_message(&fixture, 24, i);
     expect_empty(&fixture);
-    ring_publish(&fixture.writer); /* nothing is held: nothing happens */
+    ring_publish(&fixture.writer); /* no message is held, so this does nothing */
     expect_empty(&fixture);
     end_fixture(&fixture);
 }
 
-static void lies_are_noticed(void) {
+static void corrupt_peers_are_detected(void) {
     struct fixture fixture = new_fixture(0);
     const void *payload;
     uint32_t bytes, kind;
@@ -199,9 +199,9 @@ static void lies_are_noticed(void) {
     ring_frame_at(&fixture.writer, 0)->signal = 0;
     while (write_message(&fixture, 1000, 0) == RING_OK)
         continue;
-    static const uint32_t lies[] = {1, 7, 0u - 8u, CAPACITY * 2, 1u << 31};
-    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        fixture.b.header->read_position = lies[i];
+    static const uint32_t positions[] = {1, 7, 0u - 8u, CAPACITY * 2, 1u << 31};
+    for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
+        fixture.b.header->read_position = positions[i];
         EXPECT(write_message(&fixture, 1000, 0) == RING_CORRUPT);
     }
     end_fixture(&fixture);
@@ -265,7 +265,7 @@ static void between_threads(void) {
     end_fixture(&fixture);
 }
 
-/* The whole handshake, both sides at once, and ten million messages. */
+/* The complete handshake, with both sides at the same time, and ten million messages. */
 static void between_processes(void) {
     int ends[2];
     EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
@@ -297,7 +297,7 @@ static void between_processes(void) {
 
 /* ---- Regions ---- */
 
-static void nobody_else_can_write(void) {
+static void peers_cannot_write(void) {
     struct region mine, peer;
     char path[64];
     EXPECT(region_create(&mine, CAPACITY, 0) == 0);
@@ -312,14 +312,14 @@ static void nobody_else_can_write(void) {
     int again = open(path, O_RDWR);
     EXPECT(again < 0 || mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, again, 0) == MAP_FAILED);
     EXPECT(again < 0 || pwrite(again, "x", 1, 0) == -1);
-    mine.header->flags = 42; /* the owner still can, and the peer sees it */
+    mine.header->flags = 42; /* the owner can still write, and the peer sees it */
     EXPECT(peer.header->flags == 42);
     close(again);
     region_release(&mine);
     region_release(&peer);
 }
 
-/* A memfd made as a stranger might: with these seals, this size and these first words. */
+/* Map a memfd with the given seals, size and first words, as another program might send it. */
 static enum region_refusal offer(int seals, off_t size, uint32_t magic, uint32_t version, uint32_t capacity) {
     struct region peer;
     uint32_t words[4] = {magic, version, capacity, 0};
@@ -332,7 +332,7 @@ static enum region_refusal offer(int seals, off_t size, uint32_t magic, uint32_t
     return refusal;
 }
 
-static void strange_regions_are_refused(void) {
+static void invalid_regions_are_refused(void) {
     const int all = F_SEAL_SHRINK | F_SEAL_GROW | 0x10 | F_SEAL_SEAL;
     const off_t size = RING_HEADER_BYTES + CAPACITY;
     EXPECT(offer(all, size, RING_MAGIC, RING_VERSION, CAPACITY) == REGION_OK);
@@ -365,13 +365,13 @@ static const struct {
     {"full_and_empty", full_and_empty},
     {"largest_message", largest_message},
     {"random_sizes", random_sizes},
-    {"held_messages_show_at_once", held_messages_show_at_once},
-    {"lies_are_noticed", lies_are_noticed},
+    {"held_messages_are_published_at_once", held_messages_are_published_at_once},
+    {"corrupt_peers_are_detected", corrupt_peers_are_detected},
     {"copies_every_size", copies_every_size},
     {"between_threads", between_threads},
     {"between_processes", between_processes},
-    {"nobody_else_can_write", nobody_else_can_write},
-    {"strange_regions_are_refused", strange_regions_are_refused},
+    {"peers_cannot_write", peers_cannot_write},
+    {"invalid_regions_are_refused", invalid_regions_are_refused},
 };
 
 int main(int count, char **arguments) {

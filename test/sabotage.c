@@ -1,6 +1,6 @@
 /*
- * Mechanisms that misbehave, to prove that the harness notices: a pipe and a spinning slot whose sender drops, doubles,
- * swaps or alters one message in the middle of a run, or whose sender dies there. Built as crossings-sabotage.
+ * Mechanisms with faults, to prove that the harness detects them: a pipe and a spinning slot whose sender drops,
+ * duplicates, swaps or alters one message in the middle of a run, or dies there. Built as crossings-sabotage.
  */
 #include "../c-bench/mechanism.h"
 
@@ -11,17 +11,17 @@
 
 extern const struct mechanism pipe_mechanism, shm_spin;
 
-#define VICTIM 1000 /* the message that is spoilt, counted from 0 */
-#define MOST_BYTES 4096
+#define VICTIM 1000 /* the affected message, counted from 0 */
+#define MAX_BYTES 4096
 
 static uint64_t sent;
-static char kept[MOST_BYTES];
+static char held[MAX_BYTES];
 
 static enum outcome drop(const struct mechanism *real, enum side side, const void *message, size_t size) {
     return sent++ == VICTIM ? OK : real->send(side, message, size);
 }
 
-/* The last message of a hundred: after it nothing comes that would show the gap. */
+/* Drops the last of 100 messages: no later message shows the gap. */
 static enum outcome drop_last(const struct mechanism *real, enum side side, const void *message, size_t size) {
     return sent++ == 99 ? OK : real->send(side, message, size);
 }
@@ -35,19 +35,19 @@ static enum outcome double_(const struct mechanism *real, enum side side, const 
 static enum outcome swap(const struct mechanism *real, enum side side, const void *message, size_t size) {
     uint64_t number = sent++;
     if (number == VICTIM) {
-        memcpy(kept, message, size);
+        memcpy(held, message, size);
         return OK;
     }
     enum outcome outcome = real->send(side, message, size);
-    return number == VICTIM + 1 && outcome == OK ? real->send(side, kept, size) : outcome;
+    return number == VICTIM + 1 && outcome == OK ? real->send(side, held, size) : outcome;
 }
 
-/* One bit at `offset`: of the number, of the middle, of the end. */
+/* Flips one bit at `offset`. */
 static enum outcome alter_at(const struct mechanism *real, enum side side, const void *message, size_t size,
                              size_t offset) {
-    memcpy(kept, message, size);
-    kept[offset] ^= (char)(sent++ == VICTIM ? 0x10 : 0);
-    return real->send(side, kept, size);
+    memcpy(held, message, size);
+    held[offset] ^= (char)(sent++ == VICTIM ? 0x10 : 0);
+    return real->send(side, held, size);
 }
 
 static enum outcome alter_start(const struct mechanism *real, enum side side, const void *message, size_t size) {
@@ -64,8 +64,8 @@ static enum outcome die(const struct mechanism *real, enum side side, const void
     return real->send(side, message, size);
 }
 
-/* SABOTEUR(pipe_drop, "pipe-drop", pipe_mechanism, drop): a mechanism whose side A sends by drop(). Side B is honest.
- */
+/* SABOTEUR(pipe_drop, "pipe-drop", pipe_mechanism, drop) defines a mechanism whose side A sends with drop(). Side B
+ * works correctly. */
 #define SABOTEUR(id, label, real, how)                                                                                 \
     static int id##_setup(size_t size) {                                                                               \
         return real.setup(size);                                                                                       \
@@ -86,7 +86,7 @@ static enum outcome die(const struct mechanism *real, enum side side, const void
         .name = label,                                                                                                 \
         .title = label,                                                                                                \
         .source = __FILE__,                                                                                            \
-        .max_size = MOST_BYTES,                                                                                        \
+        .max_size = MAX_BYTES,                                                                                         \
         .setup = id##_setup,                                                                                           \
         .take = id##_take,                                                                                             \
         .send = id##_send,                                                                                             \

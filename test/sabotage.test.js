@@ -1,5 +1,5 @@
 'use strict';
-// A measurement that cannot fail proves nothing: mechanisms built to misbehave are each caught and named.
+// The harness detects every fault of a mechanism and reports it with the right error code.
 const { eventsOf, leftovers, run } = require('./support.js');
 
 const STALL = ['--stall-ms', 300];
@@ -14,7 +14,7 @@ function failureOf(mechanism, args) {
 const stream = ['--messages', 5000, '--round-trips', 0];
 const trips = ['--messages', 0, '--round-trips', 2000];
 
-describe.each(['pipe', 'spin'])('in a stream of messages over a %s that', (transport) => {
+describe.each(['pipe', 'spin'])('throughput over a %s:', (transport) => {
   test.each([
     ['drop', stream, 'ERR_MESSAGE_LOST'],
     ['drop-last', ['--messages', 100, '--round-trips', 0], 'ERR_MESSAGE_LOST'],
@@ -23,21 +23,21 @@ describe.each(['pipe', 'spin'])('in a stream of messages over a %s that', (trans
     ['alter-start', stream, 'ERR_MESSAGE_ALTERED'],
     ['alter-middle', stream, 'ERR_MESSAGE_ALTERED'],
     ['die', stream, 'ERR_CHILD_DIED'],
-  ])('%ss, the run fails by name', (fault, args, code) => {
+  ])('a run with the fault "%s" fails with its own error code', (fault, args, code) => {
     const failure = failureOf(`${transport}-${fault}`, args);
     expect(failure).toMatchObject({ status: 1, code });
     expect(failure.stderr).toBe(`${failure.message} (${code})\n`);
   });
 });
 
-describe.each(['pipe', 'spin'])('in round trips over a %s that', (transport) => {
+describe.each(['pipe', 'spin'])('round trips over a %s:', (transport) => {
   test.each([
-    ['drop', 'ERR_STALLED'], // one message is under way at a time: when it is lost, both wait
+    ['drop', 'ERR_STALLED'], // only one message is in flight: when it is lost, both sides wait
     ['double', 'ERR_MESSAGE_DOUBLED'],
     ['alter-start', 'ERR_MESSAGE_ALTERED'],
     ['alter-middle', 'ERR_MESSAGE_ALTERED'],
     ['die', 'ERR_CHILD_DIED'],
-  ])('%ss, the run fails by name', (fault, code) => {
+  ])('a run with the fault "%s" fails with its own error code', (fault, code) => {
     expect(failureOf(`${transport}-${fault}`, trips)).toMatchObject({ status: 1, code });
   });
 });

@@ -2,9 +2,9 @@
 #include "syscalls.h"
 
 #include "clock.h"
+#include "median.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,11 +23,6 @@ const char *syscall_name(uint64_t number) {
     return unknown;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double syscall_floor_ns(void) {
     double batch_ns[BATCHES];
     for (int batch = 0; batch < BATCHES; batch++) {
@@ -36,6 +31,5 @@ double syscall_floor_ns(void) {
             syscall(SYS_getppid);
         batch_ns[batch] = (double)(monotonic_ns() - start) / CALLS;
     }
-    qsort(batch_ns, BATCHES, sizeof *batch_ns, compare_doubles);
-    return (batch_ns[BATCHES / 2 - 1] + batch_ns[BATCHES / 2]) / 2;
+    return median(batch_ns, BATCHES);
 }

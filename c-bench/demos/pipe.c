@@ -1,25 +1,25 @@
 /*
- * Pipe: a stream of bytes in a buffer of the kernel, with an end to write to and an end to read from.
- * Each message crosses into the kernel twice and is copied twice: write() copies it in, read() copies it out again.
+ * Pipe: a byte stream through a kernel buffer, with a read end and a write end.
+ * Each message crosses into the kernel twice and is copied twice: write() copies it in, and read() copies it out.
  */
 #include "demo.h"
 
 #include <unistd.h>
 
-static int ends[2]; /* ends[0]: to read from; ends[1]: to write to */
+static int ends[2]; /* ends[0] is the read end, ends[1] the write end */
 
 static void write_messages(int count) {
     phase(MESSAGES);
     for (int n = 1; n <= count; n++) {
         message_begins(n);
         struct message message = make_message(n, count);
-        /* 64 bytes are fewer than PIPE_BUF: they are written whole or not at all. */
+        /* 64 bytes are less than PIPE_BUF, so the write is atomic. */
         if (write(ends[1], &message, sizeof message) != sizeof message)
             fail("write");
     }
 }
 
-/* While the pipe is empty, read() puts the reader to sleep; the next write() wakes it. */
+/* If the pipe is empty, the reader sleeps in read() until the next write(). */
 static void read_messages(int count) {
     phase(MESSAGES);
     for (int n = 1; n <= count; n++) {
@@ -46,12 +46,12 @@ void pipe_demo(int count) {
     if (pipe(ends))
         fail("pipe");
 
-    pid_t writer = fork(); /* the new process has both ends, too */
+    pid_t writer = fork(); /* the child inherits both ends */
     if (writer < 0)
         fail("fork");
     if (writer == 0)
         be_writer(count);
-    close(ends[1]); /* a pipe ends only when nobody could write to it any more */
+    close(ends[1]); /* a reader sees the end of the pipe only after every write end is closed */
     read_messages(count);
     phase(TEARDOWN);
     close(ends[0]);

@@ -1,8 +1,9 @@
 /*
- * Shared memory, semaphores: one page that both processes map, with a slot for one message, and two semaphores:
- * "free" counts slots to write to (1 at first), "full" counts messages to read (0 at first).
- * The message does not cross into the kernel, but who must wait sleeps there, and is woken from there. Else a
- * semaphore is a word in memory: sem_wait() above 0, and sem_post() where nobody waits, make no system call at all.
+ * Shared memory, semaphores: both processes map one page with a slot for one message, and use two semaphores: "free"
+ * counts empty slots (initially 1), and "full" counts messages to read (initially 0).
+ * The message does not cross into the kernel, but a process that has to wait sleeps in the kernel. Otherwise a
+ * semaphore is a word in memory: sem_wait() on a value above 0, and sem_post() without a waiting process, make no
+ * system call.
  */
 #include "demo.h"
 
@@ -22,7 +23,7 @@ static void map_page(int fd) {
     page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED)
         fail("mmap");
-    close(fd); /* the mapping stays */
+    close(fd); /* the mapping remains */
 }
 
 static void watch_semaphores(void) {
@@ -44,7 +45,7 @@ static void write_messages(int count) {
         struct message message = make_message(n, count);
         STEP(STEP_SEE, slot_free, sizeof(int), "sem_wait(free): take the slot", succeed(sem_wait(slot_free)));
         STEP(STEP_STORE, page, sizeof message, "store the message", page->message = message);
-        STEP(STEP_RELEASE, slot_full, sizeof(int), "sem_post(full): there is a message", succeed(sem_post(slot_full)));
+        STEP(STEP_RELEASE, slot_full, sizeof(int), "sem_post(full): a message is ready", succeed(sem_post(slot_full)));
     }
 }
 
@@ -55,21 +56,21 @@ static void read_messages(int count) {
         message_begins(n);
         STEP(STEP_SEE, slot_full, sizeof(int), "sem_wait(full): take the message", succeed(sem_wait(slot_full)));
         STEP(STEP_LOAD, page, sizeof message, "load the message", message = page->message);
-        STEP(STEP_RELEASE, slot_free, sizeof(int), "sem_post(free): the slot is free", succeed(sem_post(slot_free)));
+        STEP(STEP_RELEASE, slot_free, sizeof(int), "sem_post(free): the slot is empty", succeed(sem_post(slot_free)));
         check_message(&message, n, count);
     }
 }
 
-static void let_go(void) {
+static void release_all(void) {
     munmap(page, sizeof *page);
     sem_close(slot_free);
     sem_close(slot_full);
 }
 
-/* As a program of its own: what it needs it opens by name. It is the last to do so, so the names can go. */
+/* Works like a separate program: opens everything by name. It is the last to do so, and removes the names. */
 static void be_reader(int count) {
     begin_as(READER);
-    let_go(); /* of what fork() gave */
+    release_all(); /* what fork() passed on */
     int fd = shm_open(page_name, O_RDWR, 0);
     if (fd < 0)
         fail("shm_open");
@@ -82,7 +83,7 @@ static void be_reader(int count) {
     sem_unlink(full_name);
     read_messages(count);
     phase(TEARDOWN);
-    let_go();
+    release_all();
     _exit(0);
 }
 
@@ -93,7 +94,7 @@ void shm_sem_demo(int count) {
     phase(SETUP);
     demo.role = WRITER;
     int fd = shm_open(page_name, O_CREAT | O_EXCL | O_RDWR, 0600);
-    if (fd < 0 || ftruncate(fd, sizeof *page)) /* new memory has no bytes at all */
+    if (fd < 0 || ftruncate(fd, sizeof *page)) /* new shared memory has size 0 */
         fail("shm_open");
     map_page(fd);
     slot_free = sem_open(free_name, O_CREAT | O_EXCL, 0600, 1);
@@ -107,7 +108,7 @@ void shm_sem_demo(int count) {
         be_reader(count);
     write_messages(count);
     phase(TEARDOWN);
-    let_go();
+    release_all();
     wait_for(reader);
     _exit(0);
 }

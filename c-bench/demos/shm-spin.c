@@ -1,6 +1,6 @@
 /*
- * Shared memory, spinning: one page that both processes map, with a slot for one message and a flag beside it.
- * No message crosses into the kernel: each waits for the other by reading the flag again and again.
+ * Shared memory, spinning: both processes map one page with a slot for one message and a flag.
+ * No message crosses into the kernel: each process waits for the other by reading the flag in a loop.
  */
 #include "demo.h"
 
@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-/* Flag and message have cache lines of their own: on one line, each store to the message would take the line away from
- * the process that watches the flag (false sharing). */
+/* The flag and the message are on separate cache lines. On a shared line, each store to the message would take the line
+ * away from the process that polls the flag (false sharing). */
 struct page {
     _Alignas(CACHE_LINE) atomic_int full; /* 0: the writer may write; 1: the reader may read */
     _Alignas(CACHE_LINE) struct message message;
@@ -22,7 +22,7 @@ static void map_page(int fd) {
     page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED)
         fail("mmap");
-    close(fd); /* the mapping stays */
+    close(fd); /* the mapping remains */
     watch("flag", &page->full, WORD_INT);
 }
 
@@ -31,12 +31,12 @@ static void write_messages(int count) {
     for (int n = 1; n <= count; n++) {
         message_begins(n);
         struct message message = make_message(n, count);
-        /* Acquire: the reader has finished with the old message; pairs with its release. */
+        /* Acquire, pairs with the reader's release: the reader has copied the old message. */
         STEP(STEP_SEE, &page->full, sizeof(int), "spin until the flag is 0",
              while (atomic_load_explicit(&page->full, memory_order_acquire) != 0) spin_turn());
         STEP(STEP_STORE, &page->message, sizeof message, "store the message",
              memcpy(&page->message, &message, sizeof message));
-        /* Release: whoever sees the flag sees the message, too. */
+        /* Release: a reader that sees the flag also sees the message. */
         STEP(STEP_RELEASE, &page->full, sizeof(int), "release: the flag becomes 1",
              atomic_store_explicit(&page->full, 1, memory_order_release));
     }
@@ -57,10 +57,10 @@ static void read_messages(int count) {
     }
 }
 
-/* As a program of its own: what it needs it opens by name. It is the last to do so, so the name can go. */
+/* Works like a separate program: opens the page by name. It is the last to do so, and removes the name. */
 static void be_reader(int count) {
     begin_as(READER);
-    munmap(page, sizeof *page); /* what fork() gave */
+    munmap(page, sizeof *page); /* what fork() passed on */
     int fd = shm_open(name, O_RDWR, 0);
     if (fd < 0)
         fail("shm_open");
@@ -77,7 +77,7 @@ void shm_spin_demo(int count) {
     phase(SETUP);
     demo.role = WRITER;
     int fd = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
-    if (fd < 0 || ftruncate(fd, sizeof *page)) /* new memory has no bytes at all */
+    if (fd < 0 || ftruncate(fd, sizeof *page)) /* new shared memory has size 0 */
         fail("shm_open");
     map_page(fd);
 

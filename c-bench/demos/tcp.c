@@ -1,6 +1,8 @@
 /*
- * TCP over the loopback interface: the same calls as over a network, and the whole protocol under them, between two
- * processes of one machine. send() copies into the kernel, recv() copies out again. Messages are lines of JSON.
+ * TCP over the loopback interface: the same calls and the same protocol as over a network, between two processes on one
+ * machine. send() copies a message into the kernel, and recv() copies it out. The messages are lines of JSON.
+ *
+ * demos/uds.c repeats much of this file on purpose: the page shows one file, and highlights the lines that it runs.
  */
 #include "demo.h"
 
@@ -9,11 +11,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* INADDR_LOOPBACK: nobody outside this machine can connect. Port 0: the kernel chooses one that is free. */
+/* The port is 0: the kernel chooses a free one. */
 static struct sockaddr_in address = {.sin_family = AF_INET};
 static socklen_t address_bytes = sizeof address;
 
-/* A stream of bytes knows no messages: one recv() may bring several lines, or half of one. */
+/* A byte stream has no message boundaries: one recv() may return several lines, or part of one. */
 static void receive_messages(int connection, int count) {
     char text[4096];
     size_t held = 0;
@@ -46,7 +48,7 @@ static void be_writer(int count) {
     int on = 1, connection = socket(AF_INET, SOCK_STREAM, 0);
     if (connection < 0 || connect(connection, (struct sockaddr *)&address, address_bytes))
         fail("connect");
-    /* Or a small message would wait until the one before it is acknowledged (Nagle's algorithm). */
+    /* Otherwise a small message waits for the acknowledgment of the one before it (Nagle's algorithm). */
     if (setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on))
         fail("setsockopt");
     send_messages(connection, count);
@@ -55,19 +57,18 @@ static void be_writer(int count) {
     _exit(0);
 }
 
-/* The server listens before it makes the client, so that the client need not wait for it. */
+/* The server listens before it forks the client, so the client can connect immediately. */
 void tcp_demo(int count) {
     phase(SETUP);
     demo.role = READER;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK); /* only processes on this machine can connect */
     int on = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
-    /* For servers with a port of their own: they get it back at once when they are started again. Here the system
-     * chooses one. */
+    /* SO_REUSEADDR lets a server with a fixed port use it again right after a restart. This one does not need it. */
     if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on))
         fail("setsockopt");
     if (bind(listener, (struct sockaddr *)&address, address_bytes) || listen(listener, 1))
         fail("listen");
-    if (getsockname(listener, (struct sockaddr *)&address, &address_bytes)) /* which port was it? */
+    if (getsockname(listener, (struct sockaddr *)&address, &address_bytes)) /* get the port */
         fail("getsockname");
 
     pid_t writer = fork();

@@ -1,7 +1,9 @@
 /*
- * Unix domain socket: a name in the file system where one process listens and others come to it. Both ends of a
- * connection are sockets, each with a buffer of its own in the kernel: send() copies into the other end's, recv()
- * copies out of one's own. Messages are lines of JSON.
+ * Unix domain socket: one process listens at a name in the file system, and others connect to it. Each end of a
+ * connection is a socket with its own buffer in the kernel: send() copies a message into the buffer of the other end,
+ * and recv() copies it out. The messages are lines of JSON.
+ *
+ * demos/tcp.c repeats much of this file on purpose: the page shows one file, and highlights the lines that it runs.
  */
 #include "demo.h"
 
@@ -11,7 +13,7 @@
 
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-/* A stream of bytes knows no messages: one recv() may bring several lines, or half of one. */
+/* A byte stream has no message boundaries: one recv() may return several lines, or part of one. */
 static void receive_messages(int connection, int count) {
     char text[4096];
     size_t held = 0;
@@ -39,7 +41,7 @@ static void send_messages(int connection, int count) {
     }
 }
 
-/* The client: all it knows of the other is the name. */
+/* The client. All it needs to know is the server's name. */
 static void be_writer(int count) {
     begin_as(WRITER);
     int connection = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -51,7 +53,7 @@ static void be_writer(int count) {
     _exit(0);
 }
 
-/* The server listens before it makes the client, so that the client need not wait for it. */
+/* The server listens before it forks the client, so the client can connect immediately. */
 void uds_demo(int count) {
     snprintf(address.sun_path, sizeof address.sun_path, "/tmp/%s.sock", own_name());
     phase(SETUP);
@@ -72,7 +74,7 @@ void uds_demo(int count) {
     int connection = accept(listener, NULL, NULL);
     if (connection < 0)
         fail("accept");
-    unlink(address.sun_path); /* connected: the name is needed no more, and would stay */
+    unlink(address.sun_path); /* connected; the name is no longer needed, and would remain after exit */
     close(listener);
     receive_messages(connection, count);
     phase(TEARDOWN);

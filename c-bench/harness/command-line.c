@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_MESSAGES 1000000000u
-#define MOST_ROUND_TRIPS 10000000u
+#define MAX_MESSAGES 1000000000u
+#define MAX_ROUND_TRIPS 10000000u
 
 static const char usage[] =
     "usage: crossings-bench --mechanism NAME [OPTION...]\n"
@@ -100,8 +100,8 @@ static void take_option(struct options *options, const struct topology *topology
     struct plan *plan = &options->plan;
     switch (option) {
     case MECHANISM: plan->mechanism = find_mechanism(optarg); break;
-    case MESSAGES: plan->messages = read_count("--messages", optarg, 0, MOST_MESSAGES); break;
-    case ROUND_TRIPS: plan->round_trips = read_count("--round-trips", optarg, 0, MOST_ROUND_TRIPS); break;
+    case MESSAGES: plan->messages = read_count("--messages", optarg, 0, MAX_MESSAGES); break;
+    case ROUND_TRIPS: plan->round_trips = read_count("--round-trips", optarg, 0, MAX_ROUND_TRIPS); break;
     case SIZE: plan->size_bytes = read_count("--size", optarg, MESSAGE_MIN_BYTES, MESSAGE_MAX_BYTES); break;
     case BATCH: messages_a_batch = (unsigned)read_count("--batch", optarg, 1, 1024); break;
     case CORES: read_cores(plan, topology, optarg); break;

@@ -2,8 +2,8 @@
 #include "floors.h"
 
 #include "../common/clock.h"
+#include "../common/median.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define COPIES 200
@@ -35,11 +35,6 @@ void measure_cache_line(struct floors *floors, enum side side, uint64_t *turn, s
     }
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 void measure_copy(struct floors *floors, enum side side, uint64_t *turn, char *message, size_t size) {
     double copy_ns[COPIES];
     for (int i = 0; i < COPIES; i++) {
@@ -54,8 +49,6 @@ void measure_copy(struct floors *floors, enum side side, uint64_t *turn, char *m
         copy_ns[i] = (double)(clock_ticks() - start) * clock_facts.ns_per_tick;
         take_turn(floors, SIDE_B, *turn);
     }
-    if (side == SIDE_A)
-        return;
-    qsort(copy_ns, COPIES, sizeof *copy_ns, compare_doubles);
-    floors->copy_ns = copy_ns[COPIES / 2];
+    if (side == SIDE_B)
+        floors->copy_ns = median(copy_ns, COPIES);
 }

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LAST_WORDS_MS 200 /* time for a side to report its failure after its peer has failed */
-#define TICK_MS 1000      /* between progress reports of a long pass */
+#define FAILURE_REPORT_MS 200 /* time for a side to report its failure after its peer has failed */
+#define TICK_MS 1000          /* between progress reports of a long pass */
 
 unsigned turns_before_yield;
 unsigned messages_a_batch = 1;
@@ -116,7 +116,7 @@ static bool collect(struct watched sides[2], int flags) {
     return pid > 0;
 }
 
-static bool went_well(const struct watched *side) {
+static bool succeeded(const struct watched *side) {
     return side->ended && WIFEXITED(side->status) && WEXITSTATUS(side->status) == 0;
 }
 
@@ -157,8 +157,8 @@ static bool watch(struct pair *pair, const struct pass *pass, struct watched sid
             continue;
         if (sides[0].ended && sides[1].ended)
             return false;
-        bool trouble = (sides[0].ended && !went_well(&sides[0])) || (sides[1].ended && !went_well(&sides[1]));
-        unsigned wait_ms = trouble ? LAST_WORDS_MS : tick_ms;
+        bool trouble = (sides[0].ended && !succeeded(&sides[0])) || (sides[1].ended && !succeeded(&sides[1]));
+        unsigned wait_ms = trouble ? FAILURE_REPORT_MS : tick_ms;
         struct timespec limit = {.tv_sec = wait_ms / 1000, .tv_nsec = wait_ms % 1000 * 1000000L};
         if (sigtimedwait(&child_ended, NULL, &limit) >= 0 || errno != EAGAIN)
             continue;
@@ -172,6 +172,7 @@ static bool watch(struct pair *pair, const struct pass *pass, struct watched sid
     }
 }
 
+/* Choose the failure to report. */
 static void explain(const struct pair *pair, const struct pass *pass, const struct watched sides[2], bool stalled,
                     struct failure *failure) {
     for (int i = 0; i < 2; i++) {
@@ -187,7 +188,7 @@ static void explain(const struct pair *pair, const struct pass *pass, const stru
     *failure = a->certainty > b->certainty ? *a : *b;
     if (failure->certainty >= SUSPECTED || (failure->certainty == PEER_LEFT && !stalled))
         return;
-    bool one_finished = went_well(&sides[0]) || went_well(&sides[1]);
+    bool one_finished = succeeded(&sides[0]) || succeeded(&sides[1]);
     failure->certainty = CERTAIN;
     snprintf(failure->code, sizeof failure->code, one_finished ? "ERR_MESSAGE_LOST" : "ERR_STALLED");
     snprintf(failure->text, sizeof failure->text,
@@ -247,7 +248,7 @@ bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failur
     if (both_ready && gate_open(&gates.go) && gate_open(&gates.go))
         stalled = watch(pair, pass, sides);
     else if (forked)
-        usleep(LAST_WORDS_MS * 1000);
+        usleep(FAILURE_REPORT_MS * 1000);
     while (collect(sides, WNOHANG))
         continue;
     kill_remaining(sides);
@@ -255,7 +256,7 @@ bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failur
     close(gates.go.open_fd);
     sigprocmask(SIG_SETMASK, &signals, NULL);
 
-    if (went_well(&sides[0]) && went_well(&sides[1])) {
+    if (succeeded(&sides[0]) && succeeded(&sides[1])) {
         print_progress(pass->name, pass->count, pass->count);
         return true;
     }

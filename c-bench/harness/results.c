@@ -26,7 +26,7 @@ static double to_ns(uint64_t ticks) {
     return (double)ticks * clock_facts.ns_per_tick;
 }
 
-/* The nearest-rank percentile: the smallest sample that is not exceeded by `percent` per cent of all samples. */
+/* The nearest-rank percentile: the smallest sample that at least `percent` per cent of all samples do not exceed. */
 static double percentile_ns(const uint64_t *sorted, size_t count, double percent) {
     double rank = percent / 100 * (double)count;
     size_t index = (size_t)rank;

@@ -38,7 +38,7 @@ static bool check(struct trips *trips, enum side side) {
     return false;
 }
 
-static bool ask(struct trips *trips, uint64_t *ticks) {
+static bool request(struct trips *trips, uint64_t *ticks) {
     const struct plan *plan = &trips->pair->plan;
     message_stamp(trips->sent, plan->size_bytes, trips->number);
     uint64_t start = clock_ticks();
@@ -47,7 +47,7 @@ static bool ask(struct trips *trips, uint64_t *ticks) {
         outcome = plan->mechanism->receive(SIDE_A, trips->received, plan->size_bytes);
     uint64_t end = clock_ticks();
     if (outcome != OK) {
-        pair_fail_io(trips->pair, SIDE_A, outcome, "a round trip");
+        pair_fail_io(trips->pair, SIDE_A, outcome, "round trip");
         return false;
     }
     if (ticks)
@@ -69,7 +69,7 @@ static bool answer(struct trips *trips) {
     if (outcome == OK)
         outcome = plan->mechanism->send(SIDE_B, trips->received, plan->size_bytes);
     if (outcome != OK) {
-        pair_fail_io(trips->pair, SIDE_B, outcome, "a round trip");
+        pair_fail_io(trips->pair, SIDE_B, outcome, "round trip");
         return false;
     }
     return check(trips, SIDE_B);
@@ -78,7 +78,7 @@ static bool answer(struct trips *trips) {
 /* Make `count` trips, on either side. Side A stores their times in `ticks`, unless it is NULL. */
 static bool make_trips(struct trips *trips, enum side side, uint64_t count, uint64_t *ticks) {
     for (uint64_t i = 0; i < count; i++) {
-        if (side == SIDE_A ? !ask(trips, ticks ? ticks + i : NULL) : !answer(trips))
+        if (side == SIDE_A ? !request(trips, ticks ? ticks + i : NULL) : !answer(trips))
             return false;
         atomic_store_explicit(&trips->pair->report[side].progress, ++trips->number, memory_order_relaxed);
     }

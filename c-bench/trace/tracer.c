@@ -22,13 +22,12 @@
 
 #define MAX_TRACEES 4
 #define LIMIT_SECONDS 60
-#define PATIENCE_NS 200000 /* how long one process stays stopped and waits for the other's next stop... */
-#define LOOK_NS 40000      /* ...and how often to check meanwhile whether that one sleeps */
+#define PATIENCE_NS 200000 /* how long one process stays stopped to wait for the other's next stop... */
+#define CHECK_NS 40000     /* ...and how often to check meanwhile whether that one sleeps */
 
 static const char refused[] =
     "Cannot record system calls: ptrace is not permitted (%s). In a container, add --cap-add=SYS_PTRACE. Elsewhere, "
-    "set "
-    "/proc/sys/kernel/yama/ptrace_scope to 0 or 1. No other tracer, such as strace or a debugger, may be attached.";
+    "set /proc/sys/kernel/yama/ptrace_scope to 0 or 1. No other tracer, such as strace or a debugger, may be attached.";
 
 static struct tracee tracees[MAX_TRACEES];
 static int cores[2];
@@ -182,7 +181,7 @@ static int collect(struct stop *stops, int limit, const sigset_t *child_stopped)
             continue;
         if (!is_one_running() || monotonic_ns() > patience_ns)
             break;
-        sigtimedwait(child_stopped, NULL, &(struct timespec){.tv_nsec = LOOK_NS});
+        sigtimedwait(child_stopped, NULL, &(struct timespec){.tv_nsec = CHECK_NS});
     }
     return count;
 }
