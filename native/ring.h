@@ -36,10 +36,10 @@
 /* ---- The layout ---- */
 
 #define RING_MAGIC 0x53535243u /* "CRSS" in memory */
-#define RING_VERSION 1u
+#define RING_VERSION 2u
 #define RING_HEADER_BYTES 4096u /* of a region, before the ring's data */
 #define RING_FRAME_HEADER_BYTES 8u
-#define RING_FRAME_ALIGN 8u
+#define RING_FRAME_ALIGN 64u     /* a cache line: a small frame never straddles two (docs/protocol.md) */
 #define RING_MIN_CAPACITY 65536u /* the largest page size in use: the ring is mapped twice, in whole pages */
 #define RING_MAX_CAPACITY (1u << 30)
 #define RING_SMALL_COPY 512u /* bytes: copies up to this size are inlined */
@@ -85,7 +85,7 @@ RING_ASSERT(offsetof(struct ring_region, waiting_for_room) == 260, "part of the 
 RING_ASSERT(offsetof(struct ring_region, closed) == 384, "part of the protocol");
 RING_ASSERT(sizeof(struct ring_region) <= RING_HEADER_BYTES, "the header is one page");
 RING_ASSERT(sizeof(struct ring_frame) == RING_FRAME_HEADER_BYTES, "part of the protocol");
-RING_ASSERT(RING_MIN_CAPACITY >= 2 * RING_FRAME_HEADER_BYTES, "a frame and the end mark fit");
+RING_ASSERT(RING_MIN_CAPACITY >= 2 * RING_FRAME_ALIGN, "a frame and the end mark fit");
 RING_ASSERT((RING_MAX_CAPACITY & (RING_MAX_CAPACITY - 1)) == 0, "a power of two");
 
 /* The size in bytes of the frame of a payload of `size` bytes. */
@@ -95,7 +95,7 @@ static inline uint32_t ring_frame_bytes(uint32_t size) {
 
 /* The largest payload of a ring of `capacity` bytes: the end mark must fit behind its frame. */
 static inline uint32_t ring_max_message(uint32_t capacity) {
-    return capacity - 2 * RING_FRAME_HEADER_BYTES;
+    return capacity - RING_FRAME_ALIGN - RING_FRAME_HEADER_BYTES;
 }
 
 /* memcpy for sizes that are mostly small. libc's memcpy costs a call and several branches, which take longer than

@@ -137,7 +137,7 @@ static void full_and_empty(void) {
 }
 
 static void largest_message(void) {
-    struct fixture fixture = new_fixture(CAPACITY / 2 + 8);
+    struct fixture fixture = new_fixture(CAPACITY / 2 + RING_FRAME_ALIGN);
     for (int i = 0; i < 20; i++) {
         uint32_t largest = ring_max_message(CAPACITY);
         EXPECT(write_message(&fixture, largest, 1) == RING_OK);

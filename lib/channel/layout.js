@@ -4,6 +4,7 @@
 
 const HEADER_BYTES = 4096;
 const FRAME_HEADER_BYTES = 8;
+const FRAME_ALIGN = 64; // a cache line
 const MIN_CAPACITY = 65536;
 const MAX_CAPACITY = 2 ** 30;
 
@@ -16,7 +17,10 @@ const CLOSED_WORD = 384 / 4;
 const KIND = Object.freeze({ MESSAGE: 0, REQUEST: 1, RESPONSE: 2, REFUSAL: 3 });
 
 /** The largest payload for a ring: beside its frame, the end mark of the next must fit. @param {number} capacity */
-const maxMessage = (capacity) => capacity - 2 * FRAME_HEADER_BYTES;
+const maxMessage = (capacity) => capacity - FRAME_ALIGN - FRAME_HEADER_BYTES;
+
+/** Bytes that the frame of a payload of `size` bytes takes: header, payload, padding. @param {number} size */
+const frameBytes = (size) => (size + FRAME_HEADER_BYTES + FRAME_ALIGN - 1) & -FRAME_ALIGN;
 
 module.exports = {
   HEADER_BYTES,
@@ -29,4 +33,6 @@ module.exports = {
   CLOSED_WORD,
   KIND,
   maxMessage,
+  frameBytes,
+  FRAME_ALIGN,
 };

@@ -9,7 +9,14 @@
 // Positions are 32-bit and wrap. The difference of two positions is small and positive, because a ring's capacity is at
 // most 2^30.
 const { corruptPeer } = require('./errors.js');
-const { HEADER_BYTES, KIND, READ_POSITION_WORD, WAITING_FOR_ROOM_WORD, maxMessage } = require('./layout.js');
+const {
+  HEADER_BYTES,
+  KIND,
+  READ_POSITION_WORD,
+  WAITING_FOR_ROOM_WORD,
+  frameBytes,
+  maxMessage,
+} = require('./layout.js');
 
 // Up to this size, a loop copies eight bytes at a time: the subarray that set() needs costs more than the copying.
 // BigInt64Array keeps every bit; Float64Array is as fast but may change the bits of a NaN.
@@ -173,7 +180,7 @@ class RingReader {
    * @param {number} size what peek() returned
    */
   consume(size) {
-    this.position = (this.position + ((size + 15) & ~7)) | 0;
+    this.position = (this.position + frameBytes(size)) | 0;
     this.streak++;
     this.messages++;
     this.payloadBytes += size;

@@ -9,7 +9,7 @@
 // Positions are 32-bit and wrap. The difference of two positions is small and positive, because a ring's capacity is at
 // most 2^30.
 const { corruptPeer } = require('./errors.js');
-const { HEADER_BYTES, READ_POSITION_WORD, WAITING_FOR_DATA_WORD } = require('./layout.js');
+const { FRAME_ALIGN, HEADER_BYTES, READ_POSITION_WORD, WAITING_FOR_DATA_WORD, frameBytes } = require('./layout.js');
 
 const EMPTY_BYTES = new Uint8Array(0);
 const EMPTY_WORDS = new Int32Array(0);
@@ -28,6 +28,7 @@ class RingWriter {
     this.mask = mine.capacity - 1;
     this.peerMaySleep = !peer.neverSleeps;
     this.position = 0; // where the next frame goes
+    this.cleared = 0; // a position behind the next frame's whose signal is known to be 0; the same: none is
     this.peerRead = 0; // the peer's read position when last loaded
     this.heldAt = 0; // word index of the first frame that is written but not published
     this.heldSignal = 0; // the signal that will publish it; 0: no frame is held back
@@ -44,7 +45,7 @@ class RingWriter {
     const read = Atomics.load(this.peerWords, READ_POSITION_WORD);
     const used = (this.position - read) | 0;
     // A read position only grows, up to my position.
-    if (used < 0 || used > ((this.position - this.peerRead) | 0) || (read & 7) !== 0)
+    if (used < 0 || used > ((this.position - this.peerRead) | 0) || (read & (FRAME_ALIGN - 1)) !== 0)
       throw corruptPeer(`invalid read position ${read >>> 0}`);
     this.peerRead = read;
     if (this.capacity - used >= needed) return true;
@@ -67,14 +68,16 @@ class RingWriter {
   write(payload, kind, number) {
     const prefix = kind === 0 ? 0 : 4;
     const size = payload.length + prefix;
-    const frame = (size + 15) & ~7; // header, payload, padding
+    const frame = frameBytes(size);
     if (!this.hasRoom(frame + 8)) return false;
     const at = HEADER_BYTES + (this.position & this.mask);
     const word = at >> 2;
     const next = (this.position + frame) | 0;
+    // The end mark, stored before the reader can get this far: usually clearAhead() has done it. It comes first, so that the
+    // stores to this frame's own line follow each other: a polling reader takes the line away in between (docs/protocol.md).
+    if (next !== this.cleared) this.words[(HEADER_BYTES + (next & this.mask)) >> 2] = 0;
     this.bytes.set(payload, at + 8 + prefix);
     if (prefix) this.words[word + 2] = /** @type {number} */ (number);
-    this.words[(HEADER_BYTES + (next & this.mask)) >> 2] = 0; // the end mark, stored before the reader can get this far
     this.words[word + 1] = kind;
     if (this.heldSignal !== 0) {
       this.words[word] = size + 1; // the reader cannot see past the first frame held back
@@ -97,6 +100,7 @@ class RingWriter {
       // Pairs with the acquire in ring_peek: payloads, later frames and the end mark before the first frame's signal.
       Atomics.store(this.words, this.heldAt, this.heldSignal);
       this.heldSignal = 0;
+      this.#clearAhead();
     }
     if (!this.peerMaySleep) return false;
     // After the store above, in the order of all Atomics: pairs with the fence in ring_begin_waiting.
@@ -104,6 +108,20 @@ class RingWriter {
     if ((count & 1) === 0 || count === this.rung) return false;
     this.rung = count; // ring once per sleep
     return true;
+  }
+
+  /**
+   * Store the end mark of the next frame ahead, as if that fits into one cache line. It is a line that the reader may have in
+   * its cache: fetching it takes as long as half a round trip, which now passes while we wait for the peer.
+   */
+  #clearAhead() {
+    const ahead = (this.position + FRAME_ALIGN) | 0;
+    if (((ahead + FRAME_ALIGN - this.peerRead) | 0) > this.capacity) {
+      this.cleared = this.position; // the reader has not read what is there yet
+      return;
+    }
+    this.words[(HEADER_BYTES + (ahead & this.mask)) >> 2] = 0;
+    this.cleared = ahead;
   }
 
   /** Drop every view of the memory. */
