@@ -72,7 +72,7 @@ class Arrivals {
     if (kind < 0 || kind > KIND.REFUSAL) throw corruptPeer(`invalid frame kind ${kind}`);
     if (size < NUMBER_BYTES) throw corruptPeer(`a frame of kind ${kind} has only ${size} bytes`);
     const number = reader.number();
-    const payload = this.#slab.copy(reader, reader.payloadOffset(), size).subarray(NUMBER_BYTES);
+    const payload = this.#slab.copy(reader, reader.payloadOffset(), size, NUMBER_BYTES);
     this.consume(size);
     this.#numbered.push({ kind, number, payload });
     if (this.#numbered.length === 1) this.#onNumbered();
@@ -120,7 +120,7 @@ class Arrivals {
 
   /** @param {number} size */
   #copyOut(size) {
-    const message = this.#slab.copy(this.#reader, this.#reader.payloadOffset(), size);
+    const message = this.#slab.copy(this.#reader, this.#reader.payloadOffset(), size, 0);
     this.consume(size);
     return message;
   }

@@ -7,7 +7,6 @@ const { Connection } = require('./connection.js');
 const { Cursor } = require('./cursor.js');
 const { CrossingsError } = require('./errors.js');
 const { Incoming, orNull } = require('./incoming.js');
-const { KIND } = require('./layout.js');
 const { CLOSED, CORRUPT, OPEN } = require('./life.js');
 const { invalidArgument, readMax, readSignal, readTimeout } = require('./options.js');
 const { Outgoing } = require('./outgoing.js');
@@ -44,8 +43,8 @@ class Channel {
     );
     this.#reader = this.#connection.reader;
     this.#pacer = new Pacer(options);
-    this.#requests = new Requests((payload, kind, number, signal) =>
-      this.#outgoing.send(payload, kind, number, signal),
+    this.#requests = new Requests((payload, kind, number, signal, failed) =>
+      this.#outgoing.sendNumbered(payload, kind, number, signal, failed),
     );
     this.#arrivals = new Arrivals(this.#connection, () => this.#pump.runSoon());
     this.#pump = new Pump(this.#connection, this.#arrivals, this.#requests, this.#pacer);
@@ -87,7 +86,7 @@ class Channel {
     try {
       if (this.#connection.state !== OPEN) this.#connection.throwError();
       const signal = options === undefined ? undefined : readSignal(options);
-      return this.#outgoing.send(this.#outgoing.bytesOf(message), KIND.MESSAGE, 0, signal);
+      return this.#outgoing.send(this.#outgoing.bytesOf(message), signal);
     } catch (error) {
       return Promise.reject(error);
     }

@@ -1,7 +1,7 @@
 'use strict';
 // Looks at the rings of all channels of this thread that wait and have not gone to sleep. One look serves them all, so that
 // a channel that is about to get a message is not held up by another that looks for its own. A look runs as a microtask,
-// behind the code that began the wait, and within the budget of this turn of the event loop.
+// after the code that began the wait, and within the budget of this turn of the event loop.
 const turn = require('./turn.js');
 
 const ROUNDS_A_READING = 16;
@@ -9,11 +9,13 @@ const DONE = Promise.resolve();
 
 /**
  * @typedef {object} Looker
+ * @property {() => void} flush publishes what is held back
+ * @property {() => void} look for a while, on its own
  * @property {() => boolean} isReady is there something for it to do? Cheap.
- * @property {() => void} found something is there, or may be
- * @property {() => void} missed its time is over
- * @property {number} lookUntil on the clock of performance.now()
- * @property {boolean} unreferenced
+ * @property {(found: boolean) => void} lookEnded something was found, or its time is over
+ * @property {number} limitMs how long it may look
+ * @property {number} lookUntil when that is over, on the clock of performance.now(); 0: not fixed yet
+ * @property {boolean} unreferenced it does not keep the process alive
  */
 
 /** @type {Set<Looker>} */
@@ -22,6 +24,7 @@ let scheduled = false;
 
 /** @param {Looker} looker */
 function add(looker) {
+  looker.lookUntil = 0;
   lookers.add(looker);
   schedule();
 }
@@ -40,41 +43,36 @@ function schedule() {
   DONE.then(look);
 }
 
-/** All lookers but those that do not keep the process alive. */
-const resumable = { unreferenced: false, resume: resumeLooking };
-
-function resumeLooking() {
-  if (lookers.size > 0) schedule();
-}
-
 function look() {
   scheduled = false;
-  turn.recheck();
+  if (lookers.size === 0) return;
   if (!turn.take()) return lookInNextTurn();
-  const all = [...lookers];
-  for (let rounds = 1; !all.some(isReady); rounds++) {
-    if (rounds % ROUNDS_A_READING !== 0) continue;
-    const now = performance.now();
-    const late = all.filter(({ lookUntil }) => lookUntil <= now);
-    if (late.length > 0) {
-      for (const looker of late) looker.missed();
-      break;
-    }
-    turn.recheck();
-    if (!turn.take()) return lookInNextTurn();
-  }
-  for (const looker of all) if (lookers.has(looker) && looker.isReady()) looker.found();
+  if (lookers.size === 1) for (const looker of lookers) looker.look();
+  else lookForAll([...lookers]);
   if (lookers.size > 0) schedule();
 }
 
-function lookInNextTurn() {
-  // Those that do not keep the process alive look again with the others; on their own, by a timer.
-  const all = [...lookers];
-  const own = all.length > 0 && all.every(({ unreferenced }) => unreferenced);
-  turn.resumeNext(own ? { unreferenced: true, resume: resumeLooking } : resumable);
+/** @param {Looker[]} all */
+function lookForAll(all) {
+  for (const looker of all) looker.flush();
+  for (let rounds = 0; !all.some(isReady); rounds++) {
+    if (rounds % ROUNDS_A_READING !== 0) continue;
+    const now = performance.now();
+    for (const looker of all) if (looker.lookUntil === 0) looker.lookUntil = now + looker.limitMs;
+    const late = all.filter(({ lookUntil }) => lookUntil <= now);
+    for (const looker of late) looker.lookEnded(false);
+    turn.recheck();
+    if (late.length > 0 || !turn.take()) return;
+  }
+  for (const looker of all) if (lookers.has(looker) && looker.isReady()) looker.lookEnded(true);
 }
 
 /** @param {Looker} looker */
 const isReady = (looker) => looker.isReady();
+
+function lookInNextTurn() {
+  const unreferenced = [...lookers].every((looker) => looker.unreferenced);
+  turn.resumeNext({ unreferenced, resume: schedule });
+}
 
 module.exports = { add, remove, isEmpty };

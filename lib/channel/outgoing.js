@@ -54,25 +54,54 @@ class Outgoing {
   }
 
   /**
-   * Send a frame, waiting for room.
+   * Send a message, waiting for room.
+   * @param {Uint8Array} bytes
+   * @param {AbortSignal | undefined} signal
+   * @returns {Promise<void>}
+   */
+  send(bytes, signal) {
+    signal?.throwIfAborted();
+    if (this.#writeSoon(bytes, KIND.MESSAGE, 0)) return this.#written();
+    return this.#waitForRoom(bytes, KIND.MESSAGE, 0, signal);
+  }
+
+  /**
+   * Send a frame that carries a request's number, waiting for room.
    * @param {Uint8Array} bytes
    * @param {number} kind
-   * @param {number} number of the request, for kinds that carry one
+   * @param {number} number
    * @param {AbortSignal | undefined} signal
-   * @returns {Promise<void>} DONE if it was sent at once
+   * @param {(error: unknown) => void} failed
    */
-  send(bytes, kind, number, signal) {
-    signal?.throwIfAborted();
-    const connection = this.#connection;
-    const { senders } = this.#pump;
-    if (senders.size === 0) {
-      if (connection.write(bytes, kind, number)) return this.#written();
-      const mayLook = this.#pacer.mayLook && lookout.isEmpty();
-      if (mayLook && this.#pacer.look(connection.writer) && connection.write(bytes, kind, number))
-        return this.#written();
+  sendNumbered(bytes, kind, number, signal, failed) {
+    try {
+      signal?.throwIfAborted();
+      if (this.#writeSoon(bytes, kind, number)) this.#written();
+      else this.#waitForRoom(bytes, kind, number, signal).catch(failed);
+    } catch (error) {
+      failed(error);
     }
-    const attempt = () => (connection.write(bytes, kind, number) ? undefined : PENDING);
-    const sent = senders.add(attempt, signal, () => this.#pump.run());
+  }
+
+  /**
+   * Write a frame now, or after a look if the ring is full and looking has paid.
+   * @param {Uint8Array} bytes @param {number} kind @param {number} number
+   */
+  #writeSoon(bytes, kind, number) {
+    const connection = this.#connection;
+    if (this.#pump.senders.size > 0) return false;
+    if (connection.write(bytes, kind, number)) return true;
+    if (!this.#pacer.mayLook || !lookout.isEmpty()) return false;
+    return this.#pacer.look(connection.writer) && connection.write(bytes, kind, number);
+  }
+
+  /**
+   * @param {Uint8Array} bytes @param {number} kind @param {number} number @param {AbortSignal | undefined} signal
+   * @returns {Promise<void>}
+   */
+  #waitForRoom(bytes, kind, number, signal) {
+    const attempt = () => (this.#connection.write(bytes, kind, number) ? undefined : PENDING);
+    const sent = this.#pump.senders.add(attempt, signal, () => this.#pump.run());
     this.#pump.begin(false);
     return sent;
   }
@@ -105,4 +134,4 @@ class Outgoing {
   }
 }
 
-module.exports = { Outgoing, DONE };
+module.exports = { Outgoing };

@@ -63,7 +63,9 @@ class Pump {
     if (this.#phase === LOOKING) return; // the lookout serves it, too
     this.#looked = looked;
     this.#moved = this.#frames;
-    this.run();
+    if (looked || this.#phase !== IDLE || this.#running || !this.#mayEnterLookout) return this.run();
+    this.#connection.flush();
+    this.#enter(LOOKING); // which checks first of all whether there is something to do already
   }
 
   /** The doorbell has rung, or the peer has gone. */
@@ -109,10 +111,11 @@ class Pump {
   #serve() {
     const connection = this.#connection;
     connection.flush();
-    if (connection.isReadable) this.receivers.serve(turn.take);
+    if (this.receivers.size > 0 && connection.isReadable) this.receivers.serve(turn.take);
     if (connection.isReadable && this.#requests.areExpected && this.receivers.size === 0) this.#search();
     this.#arrivals.dispatch(this.#requests, turn.take);
     if (!connection.isOpen) return this.#endWaits();
+    if (this.senders.size === 0) return;
     this.senders.serve(turn.take);
     connection.flush();
   }
@@ -138,7 +141,6 @@ class Pump {
   #settle() {
     const connection = this.#connection;
     const wanted = connection.isReadable ? this.#wanted : 0;
-    connection.keepAlive(wanted !== 0 && !this.unreferenced);
     if (wanted === 0 || !connection.isOpen || turn.isSpent()) {
       this.#enter(IDLE);
       if (turn.isSpent() && this.#hasMore(wanted)) turn.resumeNext(this);
@@ -148,12 +150,18 @@ class Pump {
       this.#moved = this.#frames;
       this.#looked = false;
     }
-    if (this.#pacer.always || (!this.#looked && this.#pacer.mayLook)) {
+    if (this.#mayEnterLookout) {
       this.#enter(LOOKING);
       return false;
     }
     this.#enter(ASLEEP);
+    connection.keepAlive(!this.unreferenced);
     return connection.announceSleep(wanted);
+  }
+
+  get #mayEnterLookout() {
+    if (turn.isSpent() || !this.#connection.isOpen) return false;
+    return this.#pacer.always || (!this.#looked && this.#pacer.mayLook);
   }
 
   /**
@@ -167,12 +175,14 @@ class Pump {
 
   /** @param {number} phase */
   #enter(phase) {
-    if (phase !== ASLEEP) this.#connection.announceSleep(0);
     if (phase === this.#phase) return;
     if (this.#phase === LOOKING) lookout.remove(this);
+    if (this.#phase === ASLEEP) {
+      this.#connection.announceSleep(0);
+      this.#connection.keepAlive(false); // awake, immediates and the user's own handles do
+    }
     this.#phase = phase;
     if (phase === LOOKING) {
-      this.lookUntil = this.#pacer.always ? Number.POSITIVE_INFINITY : performance.now() + this.#pacer.limitMs;
       lookout.add(this);
     } else if (phase === ASLEEP) {
       this.#sleptAt = performance.now();
@@ -189,18 +199,29 @@ class Pump {
     return (this.receivers.size > 0 || this.#requests.areExpected) && reader.isReady();
   }
 
-  found() {
-    this.#leaveLookout(true);
+  get limitMs() {
+    return this.#pacer.always ? Number.POSITIVE_INFINITY : this.#pacer.limitMs;
   }
 
-  missed() {
-    this.#leaveLookout(false);
+  /** Publish what is held back: the peer cannot answer what it does not see. */
+  flush() {
+    this.#connection.flush();
   }
 
-  /** @param {boolean} answered */
-  #leaveLookout(answered) {
-    const { limitMs } = this.#pacer;
-    if (!this.#pacer.always) this.#pacer.lookEnded(answered, limitMs - (this.lookUntil - performance.now()));
+  /** Look alone: no other channel of this thread does. */
+  look() {
+    this.flush();
+    const found = this.#pacer.look(this);
+    if (found || !this.#pacer.always) this.#leaveLookout();
+  }
+
+  /** @param {boolean} found */
+  lookEnded(found) {
+    if (!this.#pacer.always) this.#pacer.lookEnded(found, this.#pacer.limitMs);
+    this.#leaveLookout();
+  }
+
+  #leaveLookout() {
     this.#looked = true; // until something moves
     this.#enter(IDLE);
     this.run();

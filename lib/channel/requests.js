@@ -6,7 +6,7 @@ const { KIND } = require('./layout.js');
 const LONGEST_REASON = 1000; // characters of an error message that are sent back to the requester
 
 /**
- * @typedef {(payload: Uint8Array, kind: number, number: number, signal?: AbortSignal) => Promise<void>} SendFrame
+ * @typedef {(payload: Uint8Array, kind: number, number: number, signal: AbortSignal | undefined, failed: (error: unknown) => void) => void} SendFrame
  * @typedef {{resolve: (response: Buffer) => void, reject: (error: unknown) => void}} Outstanding
  */
 
@@ -49,16 +49,10 @@ class Requests {
         ? this.#limit(number, { resolve, reject }, signal, timeoutMs, settled)
         : { resolve, reject };
       this.#outstanding.set(number, outstanding);
-      /** @param {unknown} error */
-      const failed = (error) => {
+      this.#send(payload, KIND.REQUEST, number, signal, (error) => {
         if (this.#outstanding.delete(number)) outstanding.reject(error);
         settled();
-      };
-      try {
-        this.#send(payload, KIND.REQUEST, number, signal)?.catch(failed);
-      } catch (error) {
-        failed(error);
-      }
+      });
     });
   }
 
@@ -124,26 +118,28 @@ class Requests {
       if (this.handler === null) throw new CrossingsError('ERR_REQUEST_FAILED', 'The peer handles no requests.');
       const response = this.handler(payload);
       if (response instanceof Promise) {
-        response
-          .then((bytes) => this.#send(bytes, KIND.RESPONSE, number))
-          .catch((error) => this.#refuse(number, error));
+        response.then(
+          (bytes) => this.#sendResponse(number, bytes),
+          (error) => this.#refuse(number, error),
+        );
       } else {
-        this.#send(response, KIND.RESPONSE, number)?.catch((error) => this.#refuse(number, error));
+        this.#sendResponse(number, response);
       }
     } catch (error) {
       this.#refuse(number, error);
     }
   }
 
+  /** @param {number} number @param {Uint8Array} bytes */
+  #sendResponse(number, bytes) {
+    this.#send(bytes, KIND.RESPONSE, number, undefined, (error) => this.#refuse(number, error));
+  }
+
   /** @param {number} number @param {unknown} error */
   #refuse(number, error) {
     const reason = Buffer.from(reasonOf(error).slice(0, LONGEST_REASON));
     // Fails only if the channel has ended: then there is no requester left to hear of it.
-    try {
-      this.#send(reason, KIND.REFUSAL, number)?.catch(ignoreEnd);
-    } catch (ended) {
-      ignoreEnd(ended);
-    }
+    this.#send(reason, KIND.REFUSAL, number, undefined, rethrowOthers);
   }
 
   /** Reject every outstanding request. @param {unknown} error */
@@ -155,7 +151,7 @@ class Requests {
 }
 
 /** @param {unknown} error */
-function ignoreEnd(error) {
+function rethrowOthers(error) {
   if (!(error instanceof CrossingsError)) throw error;
 }
 

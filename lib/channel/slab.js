@@ -32,12 +32,13 @@ class Slab {
    * @param {InstanceType<typeof import('./ring-reader.js').RingReader>} reader
    * @param {number} from offset of the first byte
    * @param {number} size
+   * @param {number} skip bytes at its start that the copy leaves out
    * @returns {Buffer}
    */
-  copy(reader, from, size) {
+  copy(reader, from, size, skip) {
     if (size > LARGEST_IN_SLAB || (from & 7) !== 0) {
-      const own = Buffer.allocUnsafeSlow(size);
-      own.set(reader.peerBytes.subarray(from, from + size));
+      const own = Buffer.allocUnsafeSlow(size - skip);
+      own.set(reader.peerBytes.subarray(from + skip, from + size));
       return own;
     }
     const padded = (size + 7) & ~7;
@@ -49,7 +50,7 @@ class Slab {
     }
     this.#used = start + padded;
     reader.copyLongs(from, padded, this.#longs, start);
-    return new FastBuffer(this.#memory, start, size);
+    return new FastBuffer(this.#memory, start + skip, size - skip);
   }
 }
 
