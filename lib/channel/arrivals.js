@@ -118,6 +118,11 @@ class Arrivals {
     return this.#copyOut(size);
   }
 
+  /** Like take(), and null once the channel cannot be read any more. @returns {Buffer | null} */
+  takeIfReadable() {
+    return this.#connection.isReadable ? this.take() : null;
+  }
+
   /** @param {number} size */
   #copyOut(size) {
     const message = this.#slab.copy(this.#reader, this.#reader.payloadOffset(), size, 0);

@@ -90,7 +90,21 @@ class Incoming {
 
   /** Iterates over messages until the peer closes. */
   messages() {
-    return iterator(() => this.#next(toResult));
+    const arrivals = this.#arrivals;
+    const { receivers } = this.#pump;
+    const isPlain = this.#decode === undefined;
+    return iterator(() => {
+      // The usual case of a burst, in few steps: a message is there. #next() handles everything else.
+      if (isPlain && receivers.size === 0 && turn.take()) {
+        try {
+          const bytes = arrivals.takeIfReadable();
+          if (bytes !== null) return Promise.resolve({ value: bytes, done: false });
+        } catch (error) {
+          return Promise.reject(error);
+        }
+      }
+      return this.#next(toResult);
+    });
   }
 
   /** Iterates over arrays of messages. @param {number} max */

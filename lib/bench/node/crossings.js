@@ -3,10 +3,10 @@
 // occasionally makes system calls of its own, so this slope spans more messages.
 const { notCounted, slope } = require('../../measure/crossings.js');
 const { eventOf, runProgram } = require('../../measure/programs.js');
+const { tripsPerReadingOf } = require('./transports.js');
 
 const TRIPS = [2000, 6000];
 const MESSAGES = [10_000, 30_000];
-const LOOP_FACTOR = 100; // a tight loop is this much faster
 const WARMUP_FACTOR = 1.2; // side.js makes a fifth more trips than it times
 
 /**
@@ -15,8 +15,8 @@ const WARMUP_FACTOR = 1.2; // side.js makes a fifth more trips than it times
  * @param {{countMethod: string, signal?: AbortSignal}} options
  * @returns {Promise<import('../../measure/crossings.js').Crossings>}
  */
-async function countCrossings({ style }, commandOf, { countMethod, signal }) {
-  const factor = style === 'loop' ? LOOP_FACTOR : 1;
+async function countCrossings(transport, commandOf, { countMethod, signal }) {
+  const factor = tripsPerReadingOf(transport); // the faster a transport, the more trips count
   const [fewTrips, manyTrips] = TRIPS.map((trips) => trips * factor);
   const [fewMessages, manyMessages] = MESSAGES.map((messages) => messages * factor);
   /** @param {number} trips @param {number} messages */

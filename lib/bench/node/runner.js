@@ -54,8 +54,16 @@ function pinning(cores) {
  * @param {import('./transports.js').Work} work
  */
 function sampleCommand(pins, name, sizeBytes, { trips, messages }) {
-  const task = { transport: name, role: 'first', sizeBytes, trips, messages, prefix: pins.other };
-  const prefix = transports[name].oneProcess ? pins.both : pins.first;
+  const { oneCore, oneProcess } = transports[name];
+  const task = {
+    transport: name,
+    role: 'first',
+    sizeBytes,
+    trips,
+    messages,
+    prefix: oneCore ? pins.first : pins.other,
+  };
+  const prefix = oneProcess ? pins.both : pins.first;
   return [...prefix, process.execPath, SIDE, JSON.stringify(task)];
 }
 
@@ -160,7 +168,8 @@ async function runNodeBench(options, control = {}) {
     .filter((name) => options.transports.includes(String(transports[name].ratioWith)))
     .map((name) => new TransportSeries(name, RATIO_BYTES));
   const all = [...compared, ...helpers];
-  const references = measureReferences({ placement, signal });
+  const measuresNode = helpers.length > 0; // the whole comparison, not a part of it
+  const references = measureReferences({ placement, pins, signal });
 
   const rounds = await run.takeRounds(effort, async (round) => {
     for (const series of all) {
@@ -171,6 +180,10 @@ async function runNodeBench(options, control = {}) {
     }
     run.report(`sample ${round + 1}, the ring in C`);
     await references.sample();
+    if (measuresNode) {
+      run.report(`sample ${round + 1}, eight senders, and a timer beside a channel`);
+      await references.sampleInNode();
+    }
   });
 
   run.report('an idle channel');
@@ -191,8 +204,9 @@ async function runNodeBench(options, control = {}) {
         cacheLineRoundTripNs: median(compared.flatMap(({ floorNs }) => floorNs.filter((ns) => ns !== null))),
       },
       results: compared.map((series) => series.result(crossings.get(series.name))),
-      ratios: references.ratios((name, sizeBytes) =>
-        all.find((series) => series.name === name && series.sizeBytes === sizeBytes),
+      ratios: references.ratios(
+        (name, sizeBytes) => all.find((series) => series.name === name && series.sizeBytes === sizeBytes),
+        (name) => [crossings.get(name)?.perRoundTrip ?? []].flat(),
       ),
     },
   );

@@ -37,14 +37,20 @@ function renderSizes(run, style) {
 /** @param {NodeRun} run @param {import('../../terminal/style.js').Style} style */
 function renderRatios(run, style) {
   const show = (/** @type {number} */ value, /** @type {string} */ unit) =>
-    unit === '×' ? significant(value) : unit === '%' ? `${significant(value, 2)} %` : `${significant(value / 1e6)} M/s`;
+    unit === '%'
+      ? `${significant(value, 2)} %`
+      : unit === 'messages/s'
+        ? `${significant(value / 1e6)} M/s`
+        : significant(value);
+  const bounded = (/** @type {string} */ bound, /** @type {number | null} */ value, /** @type {string} */ unit) =>
+    value === null ? '' : `${bound === 'most' ? '≤' : '≥'} ${show(value, unit)}`;
   const rows = run.ratios.map(({ what, value, unit, bound, goal, aim, met }) => [
     what,
     show(value.median, unit),
     `${show(value.q1, unit)} to ${show(value.q3, unit)}`,
-    `${bound === 'most' ? '≤' : '≥'} ${show(goal, unit)}`,
-    `${bound === 'most' ? '≤' : '≥'} ${show(aim, unit)}`,
-    met ? style.good('met') : style.bad('missed'),
+    bounded(bound, goal, unit),
+    bounded(bound, aim, unit),
+    met === null ? '' : met ? style.good('met') : style.bad('missed'),
   ]);
   return plainTable(null, ['ratios within this run', 'median', 'quartiles', 'goal', 'aim', ''], rows, style);
 }

@@ -16,9 +16,12 @@ const LARGE_BYTES = 4096;
 // What one sample does, so that it takes a few tenths of a second.
 const WORK = {
   loop: { small: { trips: 300_000, messages: 5_000_000 }, large: { trips: 6000, messages: 31_000 } },
-  promises: { small: { trips: 20_000, messages: 1_000_000 }, large: { trips: 400, messages: 20_000 } },
+  promises: { small: { trips: 100_000, messages: 2_000_000 }, large: { trips: 2000, messages: 20_000 } },
+  bursts: { small: { trips: 20_000, messages: 5_000_000 }, large: { trips: 400, messages: 31_000 } },
+  requests: { small: { trips: 50_000, messages: 400_000 }, large: { trips: 1000, messages: 5000 } },
   kernel: { small: { trips: 1000, messages: 20_000 }, large: { trips: 300, messages: 500 } },
   asleep: { small: { trips: 1500, messages: 100 }, large: { trips: 1500, messages: 100 } },
+  oneCore: { small: { trips: 3000, messages: 0 }, large: { trips: 300, messages: 0 } },
   wakeOnly: { small: { trips: 1500, messages: 0 }, large: { trips: 1500, messages: 0 } },
 };
 
@@ -28,7 +31,8 @@ const WORK = {
  * @property {(listener: (message: any) => void) => void} onMessage
  * @property {() => unknown} close
  * @property {(resume: () => void) => void} [onDrain]
- * @property {import('../../index.js').Channel} [channel]
+ * @property {boolean} [awaited] send() returns a promise that should be awaited
+ * @property {any} [channel] of the ring
  *
  * @typedef {object} Place where the other process runs
  * @property {string[]} prefix of its command: taskset, or nothing
@@ -38,10 +42,12 @@ const WORK = {
  *
  * @typedef {object} Transport
  * @property {string} title
- * @property {'loop' | 'async' | 'events'} style
+ * @property {'loop' | 'await' | 'batches' | 'request' | 'events'} style how the two sides exchange messages: a file of exchanges/
+ * @property {number} [tripsPerReading] round trips per reading of the clock, where that takes a noticeable part of one
  * @property {{small: Work, large: Work}} work of one sample, with small messages and with large ones
  * @property {boolean} [text] messages are strings
  * @property {boolean} [oneProcess] both sides are threads of one process
+ * @property {boolean} [oneCore] both sides share the first core
  * @property {string} [ratioWith] the transport it is measured for, as one side of a ratio; it is no row of the table
  * @property {(place: Place) => Promise<End>} start the first side, which starts the other
  * @property {(sizeBytes: number) => Promise<End>} join the other side
@@ -51,6 +57,20 @@ const WORK = {
 
 /** What one sample of a transport does. @param {Transport} transport @param {number} sizeBytes */
 const workOf = ({ work }, sizeBytes) => (sizeBytes >= LARGE_BYTES ? work.large : work.small);
+
+const EXCHANGES = {
+  loop: () => require('./exchanges/loop.js'),
+  await: () => require('./exchanges/await.js'),
+  batches: () => require('./exchanges/batches.js'),
+  request: () => require('./exchanges/request.js'),
+  events: () => require('./exchanges/events.js'),
+};
+
+/** @param {Transport} transport */
+const exchangeOf = ({ style }) => EXCHANGES[style]();
+
+/** @param {Transport} transport */
+const tripsPerReadingOf = ({ tripsPerReading = 1 }) => tripsPerReading;
 
 /** @param {Place} place @param {any[]} stdio */
 function spawnOther({ prefix, script, args }, stdio) {
@@ -144,7 +164,7 @@ function overNet(address, title) {
 
 /**
  * @param {import('../../index.js').ChannelOptions} options
- * @param {Pick<Transport, 'title' | 'style' | 'work' | 'ratioWith'>} description
+ * @param {Omit<Transport, 'start' | 'join'>} description
  * @returns {Transport}
  */
 function ring(options, description) {
@@ -219,6 +239,7 @@ function zeromq() {
 function overZeromq() {
   /** @param {any} socket @returns {End} */
   const end = (socket) => ({
+    awaited: true,
     send: (message) => socket.send(message),
     onMessage: async (listener) => {
       for await (const [message] of socket) listener(message);
@@ -227,7 +248,7 @@ function overZeromq() {
   });
   return {
     title: 'zeromq over ipc',
-    style: 'async',
+    style: 'events',
     work: WORK.kernel,
     async start(place) {
       const path = join(tmpdir(), `crossings-zeromq-${process.pid}.sock`);
@@ -253,12 +274,43 @@ function overZeromq() {
 
 /** @type {Record<string, Transport>} */
 const transports = {
-  ring: ring({ wait: 'spin' }, { title: 'crossings, trySend and tryReceiveInto', style: 'loop', work: WORK.loop }),
-  'ring-async': ring({}, { title: 'crossings, send and for await', style: 'async', work: WORK.promises }),
+  ring: ring(
+    { wait: 'spin' },
+    { title: 'crossings, trySend and tryReceiveInto', style: 'loop', work: WORK.loop, tripsPerReading: 100 },
+  ),
+  'ring-async': ring(
+    {},
+    { title: 'crossings, send and for await', style: 'await', work: WORK.promises, tripsPerReading: 10 },
+  ),
+  'ring-batches': ring(
+    {},
+    { title: 'crossings, trySend and batches', style: 'batches', work: WORK.bursts, tripsPerReading: 10 },
+  ),
+  'ring-request': ring(
+    {},
+    { title: 'crossings, request and onRequest', style: 'request', work: WORK.requests, tripsPerReading: 10 },
+  ),
   'ring-asleep': ring(
     { wait: 'sleep' },
-    { title: 'crossings, woken from sleep', style: 'async', work: WORK.asleep, ratioWith: 'ring-async' },
+    { title: 'crossings, woken from sleep', style: 'await', work: WORK.asleep, ratioWith: 'ring-async' },
   ),
+  'ring-one-core': ring(
+    {},
+    {
+      title: 'crossings, send and for await, on one core',
+      style: 'await',
+      work: WORK.oneCore,
+      oneCore: true,
+      ratioWith: 'ring-async',
+    },
+  ),
+  'send-one-core': {
+    ...processSend('json'),
+    title: 'process.send, json, on one core',
+    work: WORK.oneCore,
+    oneCore: true,
+    ratioWith: 'ring-async',
+  },
   wake: bareWake(),
   'send-json': processSend('json'),
   'send-advanced': processSend('advanced'),
@@ -291,4 +343,4 @@ const transports = {
   ...(zeromq() ? { zeromq: overZeromq() } : {}),
 };
 
-module.exports = { transports, workOf };
+module.exports = { transports, workOf, exchangeOf, tripsPerReadingOf };

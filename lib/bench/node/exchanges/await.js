@@ -1,0 +1,67 @@
+'use strict';
+// The ring's await interface, as most programs use it: send() and receive() on the first side, for await on the other.
+const { allTrips, check, makeMessage, now, warmupOf } = require('./messages.js');
+
+/** @typedef {import('../transports.js').End} End */
+/** @typedef {import('./messages.js').Work} Work */
+
+/**
+ * Times round trips.
+ * @param {Work} work
+ * @param {(from: number, count: number) => Promise<void>} exchange makes that many round trips, numbered from `from`: one call
+ *   for several trips, so that its own promise is not what is measured
+ */
+async function timeTrips(work, exchange) {
+  const { tripsPerReading } = work;
+  const warmup = warmupOf(work);
+  /** @type {number[]} */
+  const times = [];
+  await exchange(0, warmup);
+  for (let from = warmup; from < allTrips(work); from += tripsPerReading) {
+    const start = now();
+    await exchange(from, tripsPerReading);
+    times.push((now() - start) / tripsPerReading);
+  }
+  return times;
+}
+
+/** Round trips by send() and receive(). @param {any} channel @param {Work} work */
+function sendAndReceive(channel, work) {
+  const message = makeMessage(0, work);
+  return async (/** @type {number} */ from, /** @type {number} */ count) => {
+    for (let number = from; number < from + count; number++) {
+      message.writeInt32LE(number, 0);
+      await channel.send(message);
+      check(await channel.receive(), number);
+    }
+  };
+}
+
+/** @param {End} end @param {Work} work */
+async function first({ channel }, work) {
+  const times = await timeTrips(work, sendAndReceive(channel, work));
+  const message = makeMessage(0, work);
+  const began = now();
+  for (let i = 0; i < work.messages; i++) {
+    message.writeInt32LE(i, 0);
+    await channel.send(message);
+  }
+  if (work.messages > 0) await channel.receive(); // the other side has received them all
+  return { times, streamNs: now() - began };
+}
+
+/** @param {End} end @param {Work} work */
+async function other({ channel }, work) {
+  const trips = allTrips(work);
+  const last = trips + work.messages - 1;
+  let number = 0;
+  for await (const message of channel) {
+    if (number < trips) await channel.send(message);
+    else check(message, number - trips);
+    if (number === last && work.messages > 0) await channel.send(message);
+    number++;
+  }
+  await channel.close();
+}
+
+module.exports = { first, other, timeTrips, sendAndReceive };

@@ -1,0 +1,66 @@
+'use strict';
+// The ring's try interface in tight loops that never wait for the event loop.
+const { allTrips, now, warmupOf } = require('./messages.js');
+
+/** @param {any} channel @param {Uint8Array} target */
+function receiveNow(channel, target) {
+  for (;;) if (channel.tryReceiveInto(target) >= 0) return;
+}
+
+/** @param {any} channel @param {Uint8Array} message */
+function sendNow(channel, message) {
+  for (;;) if (channel.trySend(message)) return;
+}
+
+/** Writes a message's number into its first four bytes. @param {Int32Array} word @param {number} number */
+function stamp(word, number) {
+  word[0] = number;
+}
+
+/** @param {import('../transports.js').End} end @param {import('./messages.js').Work} work */
+async function first({ channel }, work) {
+  const { sizeBytes, trips, messages, tripsPerReading } = work;
+  const message = new Uint8Array(sizeBytes);
+  const answer = new Uint8Array(sizeBytes);
+  const [word, echoed] = [new Int32Array(message.buffer), new Int32Array(answer.buffer)];
+  const times = [];
+  let number = 0;
+  const trip = () => {
+    stamp(word, number);
+    sendNow(channel, message);
+    receiveNow(channel, answer);
+    if (echoed[0] !== number++) throw new Error(`expected message ${number - 1}, got message ${echoed[0]}`);
+  };
+  for (let i = 0; i < warmupOf(work); i++) trip();
+  for (let i = 0; i < trips; i += tripsPerReading) {
+    const start = now();
+    for (let j = 0; j < tripsPerReading; j++) trip();
+    times.push((now() - start) / tripsPerReading);
+  }
+  const began = now();
+  for (let i = 0; i < messages; i++) {
+    stamp(word, i);
+    sendNow(channel, message);
+  }
+  if (messages > 0) receiveNow(channel, answer); // the other side has received them all
+  return { times, streamNs: now() - began };
+}
+
+/** @param {import('../transports.js').End} end @param {import('./messages.js').Work} work */
+async function other({ channel, close }, work) {
+  const { sizeBytes, messages } = work;
+  const message = new Uint8Array(sizeBytes);
+  const word = new Int32Array(message.buffer);
+  for (let i = 0; i < allTrips(work); i++) {
+    receiveNow(channel, message);
+    sendNow(channel, message);
+  }
+  for (let i = 0; i < messages; i++) {
+    receiveNow(channel, message);
+    if (word[0] !== i) throw new Error(`expected message ${i}, got message ${word[0]}`);
+  }
+  if (messages > 0) sendNow(channel, message);
+  await close();
+}
+
+module.exports = { first, other };

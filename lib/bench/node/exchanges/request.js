@@ -1,0 +1,34 @@
+'use strict';
+// Requests over the ring: request() on the first side, onRequest() on the other. Throughput is that of 64 requests at a time.
+const { timeTrips } = require('./await.js');
+const { check, makeMessage, now } = require('./messages.js');
+
+const OUTSTANDING = 64;
+
+/** @typedef {import('../transports.js').End} End */
+/** @typedef {import('./messages.js').Work} Work */
+
+/** @param {End} end @param {Work} work */
+async function first({ channel }, work) {
+  const request = makeMessage(0, work);
+  const times = await timeTrips(work, async (from, count) => {
+    for (let number = from; number < from + count; number++) {
+      request.writeInt32LE(number, 0);
+      check(await channel.request(request), number);
+    }
+  });
+  const all = Array.from({ length: OUTSTANDING }, (_, i) => makeMessage(i, work));
+  const began = now();
+  for (let done = 0; done < work.messages; done += OUTSTANDING) {
+    const responses = await Promise.all(all.map((message) => channel.request(message)));
+    check(responses[OUTSTANDING - 1], OUTSTANDING - 1);
+  }
+  return { times, streamNs: now() - began };
+}
+
+/** @param {End} end */
+async function other({ channel }) {
+  channel.onRequest((/** @type {Buffer} */ message) => message);
+}
+
+module.exports = { first, other };

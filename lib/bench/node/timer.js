@@ -1,0 +1,63 @@
+'use strict';
+// How late a timer of 1 ms fires: node timer.js {"beside": "channel" | "nothing", "prefix": […]}. Beside a channel, the same
+// process exchanges messages over it as fast as it can. Prints percentiles of the lateness as one line of JSON.
+const { spawn } = require('node:child_process');
+const { channelPair, openChannel } = require('../../index.js');
+const { quantile } = require('../../measure/statistics.js');
+
+const TICKS = 400;
+const WARMUP_TICKS = 40;
+const TIMER_MS = 1;
+const { beside, prefix = [], role = 'first' } = JSON.parse(process.argv[2]);
+
+/** Milliseconds by which each tick came too late. @returns {Promise<number[]>} */
+async function measureTimer() {
+  const late = [];
+  for (let tick = 0; tick < TICKS + WARMUP_TICKS; tick++) {
+    const began = performance.now();
+    await new Promise((resolve) => setTimeout(resolve, TIMER_MS));
+    if (tick >= WARMUP_TICKS) late.push(performance.now() - began - TIMER_MS);
+  }
+  return late;
+}
+
+/** Exchanges messages until the channel is closed. @param {import('../../index.js').Channel} channel */
+async function exchange(channel) {
+  const message = Buffer.alloc(32);
+  for (;;) {
+    await channel.send(message);
+    await channel.receive();
+  }
+}
+
+async function first() {
+  /** @type {import('../../index.js').Channel | undefined} */
+  let channel;
+  if (beside === 'channel') {
+    const pair = channelPair();
+    const [command, ...args] = [...prefix, process.execPath, __filename, JSON.stringify({ role: 'other' })];
+    spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit', pair.port.fd] });
+    pair.port.close();
+    channel = await pair.channel;
+    exchange(channel).catch((error) => {
+      if (error.code !== 'ERR_CLOSED') throw error;
+    });
+  }
+  const late = (await measureTimer()).sort((a, b) => a - b);
+  const messages = channel?.stats().messagesReceived ?? 0;
+  const [p50, p99] = [0.5, 0.99].map((share) => quantile(late, share));
+  process.stdout.write(`${JSON.stringify({ type: 'timer', lateMs: { p50, p99 }, messages })}\n`);
+  await channel?.close();
+}
+
+async function other() {
+  const channel = await openChannel(3);
+  for await (const message of channel) await channel.send(message);
+  await channel.close();
+}
+
+(role === 'first' ? first() : other()).catch((error) => {
+  if (error.code === 'ERR_CLOSED') return; // the first side closed while this one sent
+  process.stderr.write(`${error.stack}\n`);
+  process.exit(1);
+});
