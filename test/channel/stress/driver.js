@@ -2,11 +2,13 @@
 // Drives one end of one channel through a random schedule: sends, receives and requests in every way there is, in hot and cold
 // spells, and accounts for each message. Ends when the channel has ended and everything has settled.
 const { setImmediate: nextTurn, setTimeout: pause } = require('node:timers/promises');
-const { DIRECTION, Numbered, Random, STREAM } = require('./plan.js');
+const { DIRECTION, Numbered, Random, STREAM, hash } = require('./plan.js');
 
 const LONGEST_COLD_MS = 30; // far longer than any look
 const CLOSED = 'ERR_CLOSED';
 const DIED = 'ERR_PEER_DIED';
+const SENDING = ['await', 'ping-pong', 'ping-pong', 'burst', 'burst', 'try', 'cork', 'cork across turns', 'unref'];
+const RECEIVING = ['await', 'await', 'several', 'abort', 'loop', 'batches', 'try', 'into', 'read', 'sync'];
 const HANDLER_FAILED = 'the handler of this request fails';
 
 /** @typedef {import('./plan.js').ChannelPlan} ChannelPlan */
@@ -83,7 +85,8 @@ class Driver {
     const { end } = this.#plan;
     const mine = end.by === this.#side || end.by === 'both';
     const limit = mine ? end.after : Number.POSITIVE_INFINITY;
-    await Promise.all([this.#sendUntil(limit), this.#receiveUntilEnd(), this.#requestUntilEnd()]);
+    if (this.#plan.conversation) await this.#converse(limit);
+    else await Promise.all([this.#sendUntil(limit), this.#receiveUntilEnd(), this.#requestUntilEnd()]);
     if (this.#unsettled !== 0) throw new Lost(`${this.name}: ${this.#unsettled} promises were never settled`);
     await this.#verifyEnd();
     await this.#channel.close();
@@ -185,11 +188,13 @@ class Driver {
   /** @param {InstanceType<typeof Random>} random */
   async #sendSome(random) {
     const count = 1 + random.below(random.chance(0.2) ? 300 : 20);
-    const way = random.pick(['await', 'await', 'burst', 'burst', 'try', 'cork', 'cork across turns', 'unref']);
+    const way = random.pick(SENDING);
     this.activity.send = `${way}, ${count} from number ${this.#sendNext}`;
     const channel = this.#channel;
     if (way === 'await') {
       for (let i = 0; i < count && !this.#over; i++) await this.#send(random);
+    } else if (way === 'ping-pong') {
+      for (let i = 0; i < count && !this.#over; i++) await this.#sendAfterOne(random);
     } else if (way === 'burst') {
       await this.#sendBurst(count, random);
     } else if (way === 'try') {
@@ -206,6 +211,15 @@ class Driver {
       if (!channel.closed) channel.uncork();
       await sent;
     }
+  }
+
+  /** Sends when the peer has sent something, or at least had the time to. @param {InstanceType<typeof Random>} random */
+  async #sendAfterOne(random) {
+    const before = this.#received;
+    for (let tries = 0; tries < 40 && this.#received === before && !this.#over; tries++) {
+      await (tries < 30 ? undefined : nextTurn());
+    }
+    await this.#send(random);
   }
 
   /** Many sends in one tick. @param {number} count @param {InstanceType<typeof Random>} random */
@@ -295,8 +309,7 @@ class Driver {
   async #receiveSome(random) {
     const channel = this.#channel;
     const count = 1 + random.below(random.chance(0.2) ? 500 : 40);
-    const ways = ['await', 'await', 'several', 'abort', 'loop', 'batches', 'try', 'into', 'read', 'sync'];
-    const way = random.pick(ways);
+    const way = random.pick(RECEIVING);
     this.activity.receive = `${way}, ${count} from number ${this.#receiveNext}`;
     switch (way) {
       case 'await':
@@ -460,10 +473,14 @@ class Driver {
   async #requestUntilEnd() {
     const random = new Random(this.#random.below(2 ** 32));
     while (!this.#over) {
-      const count = 1 + random.below(random.chance(0.1) ? 200 : 10);
+      const count = 1 + random.below(random.chance(0.1) ? 200 : 10); // at a time, or one after the other
       this.activity.request = `${count} from number ${this.#requestNext}`;
-      const results = await Promise.all(Array.from({ length: count }, () => this.#request(random)));
-      if (results.includes(false)) break;
+      if (random.chance(0.5)) {
+        const results = await Promise.all(Array.from({ length: count }, () => this.#request(random)));
+        if (results.includes(false)) break;
+      } else {
+        for (let i = 0; i < count && !this.#over; i++) await this.#request(random);
+      }
       await this.#pause(random);
       if (random.chance(0.5)) await pause(random.below(2 * LONGEST_COLD_MS));
     }
@@ -510,6 +527,73 @@ class Driver {
     this.#ended(error);
     this.#requests.ended++;
     return false;
+  }
+
+  // ---- Taking turns ----
+
+  /**
+   * Each side sends only when it has received, and nothing else is on its way: a wake-up that is lost stays lost.
+   * @param {number} limit round trips; then this end closes
+   */
+  async #converse(limit) {
+    const random = new Random(this.#random.below(2 ** 32));
+    const { by } = this.#plan.end;
+    const leads = by === 'right' ? this.#side === 'right' : this.#side === 'left';
+    this.activity.request = 'none';
+    try {
+      while (this.#received < limit && this.#end === undefined) {
+        if (leads) await this.#speak(random);
+        await this.#hear(random);
+        if (!leads && this.#end === undefined) await this.#speak(random);
+      }
+      if (this.#end === undefined) await this.#close();
+      this.#end ??= 'closed here';
+    } catch (error) {
+      this.#ended(error);
+      this.#end ??= /** @type {any} */ (error).code === DIED ? 'died' : 'closed here';
+    }
+  }
+
+  /** @param {InstanceType<typeof Random>} random */
+  async #speak(random) {
+    const spell = hash(this.#plan.seed, this.#received >> 8) % 4; // both sides are hot, or cold, for 256 round trips
+    const busy = spell === 0 ? 0 : random.below(spell === 1 ? 200 : 5000);
+    for (let i = 0; i < busy; i++) hash(i); // so that messages come at any moment of the peer's way to sleep
+    if (spell === 3 && random.chance(0.1)) await pause(random.below(3));
+    const number = this.#sendNext++;
+    this.activity.send = `number ${number}`;
+    const bytes = this.#out.messages.bytes(number);
+    if (random.chance(0.5) || !this.#channel.trySend(bytes)) await this.#settled(this.#channel.send(bytes));
+    this.#sent++;
+  }
+
+  /** @param {InstanceType<typeof Random>} random */
+  async #hear(random) {
+    const channel = this.#channel;
+    const way = random.below(10);
+    this.activity.receive = `way ${way}, number ${this.#receiveNext}`;
+    if (way < 6) this.#takeOrEnd(await this.#settled(channel.receive()));
+    else if (way < 8) this.#takeFirst(await this.#settled(channel[Symbol.asyncIterator]().next()));
+    else if (way < 9) this.#takeFirst(await this.#settled(channel.batches().next()));
+    else this.#takeOrEnd(await this.#hearBlocking());
+  }
+
+  /** @param {{done?: boolean, value: any}} result of an iterator */
+  #takeFirst({ done, value }) {
+    if (done) this.#peerClosed();
+    else for (const message of Array.isArray(value) ? value : [value]) this.#take(message);
+  }
+
+  /** Blocks this thread, but not forever: another channel of both processes may block the peer. */
+  async #hearBlocking() {
+    for (;;) {
+      try {
+        return this.#channel.receiveSync({ timeout: 2 });
+      } catch (error) {
+        if (/** @type {any} */ (error).code !== 'ERR_TIMEOUT') throw error;
+        await nextTurn();
+      }
+    }
   }
 
   // ---- The end ----

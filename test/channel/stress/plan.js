@@ -137,6 +137,7 @@ class Numbered {
  * @property {'path' | 'descriptor'} via
  * @property {any} left options of the left end
  * @property {any} right options of the right end
+ * @property {boolean} conversation do both ends take turns?
  * @property {{by: 'left' | 'right' | 'both' | 'killed', after: number, at: 'end of an operation' | 'any moment'}} end
  */
 
@@ -158,6 +159,7 @@ function channelPlan({ seed, group, killed, messages }, right, channel) {
     const capacity = random.pick([65536, 65536, 65536, 1 << 17, 1 << 20]);
     return { capacity, wait, spinMicros: random.pick([50, 50, 0, 500]), sharedBuffers: random.chance(0.8) };
   };
+  const conversation = channel % 4 >= 2;
   const dies = killed === 'left' || (killed === 'right' && right === 0);
   return {
     name: `group ${group}, right ${right}, channel ${channel}`,
@@ -165,9 +167,10 @@ function channelPlan({ seed, group, killed, messages }, right, channel) {
     via: channel % 2 === 0 ? 'path' : 'descriptor',
     left: options(),
     right: options(),
+    conversation,
     end: {
       by: dies ? 'killed' : random.pick(['left', 'right', 'both']),
-      after: 1 + random.below(2 * messages),
+      after: 1 + random.below((conversation ? 4 : 2) * messages),
       at: random.pick(['end of an operation', 'any moment']),
     },
   };
