@@ -60,7 +60,7 @@ class Pump {
 
   /** A call has begun to wait. @param {boolean} looked has it looked already, in vain? */
   begin(looked) {
-    if (this.#phase === LOOKING) return; // the lookout serves it, too
+    if (this.#phase === LOOKING && !this.#arrivals.hasInbox) return; // the lookout serves it, too
     this.#looked = looked;
     this.#moved = this.#frames;
     if (looked || this.#phase !== IDLE || this.#running || !this.#mayEnterLookout) return this.run();

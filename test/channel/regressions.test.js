@@ -149,3 +149,21 @@ test('receives after the peer has gone all end, however many there are in one tu
   for (let i = 0; i < 200; i++) received.push(b.receive());
   expect(await Promise.all(received)).toEqual(Array(400).fill(null));
 });
+
+/** Uses up the time that channels have in this turn of the event loop. @param {any} channel */
+function spendTurn(channel) {
+  for (let i = 0; i < 200; i++) channel.send('start the clock of this turn');
+  const until = performance.now() + 20;
+  while (performance.now() < until);
+  for (let i = 0; i < 200; i++) channel.send('notice that its time is over');
+}
+
+// The channel looked at its ring on behalf of the receive, but the message was in the inbox already.
+test.each(waits)('a message that came while only requests were expected is received later (wait: %p)', async (wait) => {
+  const [a, b] = await pair({ wait });
+  b.onRequest(() => 'answer');
+  a.trySend('message');
+  await a.request('x'); // the message is before it
+  spendTurn(b);
+  expect(String(await b.receive())).toBe('message');
+});
