@@ -28,6 +28,7 @@ class RingWriter {
     this.mask = mine.capacity - 1;
     this.peerMaySleep = !peer.neverSleeps;
     this.position = 0; // where the next frame goes
+    this.frame = FRAME_ALIGN; // size of the last frame written, bytes
     this.cleared = 0; // a position behind the next frame's whose signal is known to be 0; the same: none is
     this.peerRead = 0; // the peer's read position when last loaded
     this.heldAt = 0; // word index of the first frame that is written but not published
@@ -86,6 +87,7 @@ class RingWriter {
       this.heldSignal = size + 1;
     }
     this.position = next;
+    this.frame = frame;
     this.messages++;
     this.payloadBytes += size - prefix;
     return true;
@@ -111,11 +113,11 @@ class RingWriter {
   }
 
   /**
-   * Store the end mark of the next frame ahead, as if that fits into one cache line. It is a line that the reader may have in
-   * its cache: fetching it takes as long as half a round trip, which now passes while we wait for the peer.
+   * Store the end mark of the next frame ahead, as if that had the size of this one. The reader may have its line in its
+   * cache: fetching it takes as long as half a round trip, which now passes while we wait for the peer.
    */
   #clearAhead() {
-    const ahead = (this.position + FRAME_ALIGN) | 0;
+    const ahead = (this.position + this.frame) | 0;
     if (((ahead + FRAME_ALIGN - this.peerRead) | 0) > this.capacity) {
       this.cleared = this.position; // the reader has not read what is there yet
       return;

@@ -44,7 +44,7 @@ class Slab {
     const padded = (size + 7) & ~7;
     let start = this.#used;
     if (start + padded > SLAB_BYTES) {
-      this.#memory = new ArrayBuffer(SLAB_BYTES);
+      this.#memory = /** @type {ArrayBuffer} */ (Buffer.allocUnsafeSlow(SLAB_BYTES).buffer); // not zeroed: it will be overwritten
       this.#longs = new BigInt64Array(this.#memory);
       start = 0;
     }

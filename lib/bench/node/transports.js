@@ -21,7 +21,7 @@ const WORK = {
   requests: { small: { trips: 50_000, messages: 400_000 }, large: { trips: 1000, messages: 5000 } },
   kernel: { small: { trips: 1000, messages: 20_000 }, large: { trips: 300, messages: 500 } },
   asleep: { small: { trips: 1500, messages: 100 }, large: { trips: 1500, messages: 100 } },
-  oneCore: { small: { trips: 3000, messages: 0 }, large: { trips: 300, messages: 0 } },
+  oneCore: { small: { trips: 15_000, messages: 0 }, large: { trips: 300, messages: 0 } },
   wakeOnly: { small: { trips: 1500, messages: 0 }, large: { trips: 1500, messages: 0 } },
 };
 

@@ -30,13 +30,11 @@ function makeMessage(number, { text, sizeBytes }) {
   return message;
 }
 
-/** @param {any} message */
-const numberOf = (message) =>
-  typeof message === 'string' ? Number.parseInt(message, 10) : toBuffer(message).readInt32LE(0);
-
-/** A Buffer sent through a MessagePort arrives as a plain Uint8Array. @param {any} message @returns {Buffer} */
-const toBuffer = (message) =>
-  Buffer.isBuffer(message) ? message : Buffer.from(message.buffer, message.byteOffset, message.byteLength);
+/** The number of a Buffer, a plain Uint8Array (from a MessagePort) or a string. @param {any} message */
+function numberOf(message) {
+  if (typeof message === 'string') return Number.parseInt(message, 10);
+  return message[0] | (message[1] << 8) | (message[2] << 16) | (message[3] << 24);
+}
 
 /** @param {any} message @param {number} due */
 function check(message, due) {
