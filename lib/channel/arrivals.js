@@ -20,15 +20,18 @@ class Arrivals {
   #inboxBytes = 0;
   /** @type {NumberedFrame[]} requests and responses that have not been dispatched yet */ #numbered = [];
   #onNumbered;
+  #onMore;
 
   /**
    * @param {InstanceType<typeof import('./connection.js').Connection>} connection
-   * @param {() => void} onNumbered called when requests or responses wait to be dispatched, or may
+   * @param {() => void} onNumbered called when requests or responses have been set aside
+   * @param {() => void} onMore called when the ring may hold more of them, but the search has stopped
    */
-  constructor(connection, onNumbered) {
+  constructor(connection, onNumbered, onMore) {
     this.#connection = connection;
     this.#reader = connection.reader;
     this.#onNumbered = onNumbered;
+    this.#onMore = onMore;
   }
 
   /** Are there messages in the inbox? */
@@ -62,7 +65,7 @@ class Arrivals {
     } catch (error) {
       connection.fail(error);
     }
-    this.#onNumbered();
+    this.#onMore();
     return -1;
   }
 
@@ -144,7 +147,7 @@ class Arrivals {
       this.#inboxNext = 0;
     }
     this.#inboxBytes -= message.length + INBOX_OVERHEAD_BYTES;
-    if (wasFull && !this.inboxIsFull) this.#onNumbered(); // a response may be behind a message that had no place
+    if (wasFull && !this.inboxIsFull) this.#onMore(); // a response may be behind a message that had no place
     return message;
   }
 

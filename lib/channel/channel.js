@@ -46,7 +46,11 @@ class Channel {
     this.#requests = new Requests((payload, kind, number, signal, failed) =>
       this.#outgoing.sendNumbered(payload, kind, number, signal, failed),
     );
-    this.#arrivals = new Arrivals(this.#connection, () => this.#pump.runSoon());
+    this.#arrivals = new Arrivals(
+      this.#connection,
+      () => this.#pump.dispatchSoon(),
+      () => this.#pump.runSoon(),
+    );
     this.#pump = new Pump(this.#connection, this.#arrivals, this.#requests, this.#pacer);
     this.#outgoing = new Outgoing(this.#connection, this.#pump, this.#pacer, options.encode);
     this.#incoming = new Incoming(this.#connection, this.#arrivals, this.#pump, this.#pacer, options.decode);

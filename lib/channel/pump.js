@@ -78,12 +78,18 @@ class Pump {
 
   /** Run after the code that is running now: what is served may call anything on this channel. */
   runSoon() {
+    if (this.#running) this.#again = true;
     if (this.#running || this.#runsSoon) return;
     this.#runsSoon = true;
     DONE.then(() => {
       this.#runsSoon = false;
       this.run();
     });
+  }
+
+  /** Requests or responses were set aside. A run that is under way dispatches them itself. */
+  dispatchSoon() {
+    if (!this.#running) this.runSoon();
   }
 
   /** Serve everyone who can be served, then wait on. */
@@ -114,6 +120,7 @@ class Pump {
     if (this.receivers.size > 0 && connection.isReadable) this.receivers.serve(turn.take);
     if (connection.isReadable && this.#requests.areExpected && this.receivers.size === 0) this.#search();
     this.#arrivals.dispatch(this.#requests, turn.take);
+    if (this.#arrivals.hasNumbered && !turn.isSpent()) this.#again = true; // a handler has received, and met them
     if (!connection.isOpen) return this.#endWaits();
     if (this.senders.size === 0) return;
     this.senders.serve(turn.take);
@@ -134,7 +141,8 @@ class Pump {
     const connection = this.#connection;
     const error = connection.error();
     this.senders.rejectAll(error);
-    if (!connection.isReadable || !connection.reader.isReady()) this.#requests.failAll(error);
+    const mayRespond = connection.isReadable && (connection.reader.isReady() || this.#arrivals.hasNumbered);
+    if (!mayRespond) this.#requests.failAll(error);
   }
 
   /** Choose the phase. @returns {boolean} true if one more look is due before sleeping */

@@ -150,11 +150,17 @@ test('receives after the peer has gone all end, however many there are in one tu
   expect(await Promise.all(received)).toEqual(Array(400).fill(null));
 });
 
+/** Keeps the processor busy. @param {number} ms */
+function spin(ms) {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+  return 'done';
+}
+
 /** Uses up the time that channels have in this turn of the event loop. @param {any} channel */
 function spendTurn(channel) {
   for (let i = 0; i < 200; i++) channel.send('start the clock of this turn');
-  const until = performance.now() + 20;
-  while (performance.now() < until);
+  spin(20);
   for (let i = 0; i < 200; i++) channel.send('notice that its time is over');
 }
 
@@ -166,4 +172,57 @@ test.each(waits)('a message that came while only requests were expected is recei
   await a.request('x'); // the message is before it
   spendTurn(b);
   expect(String(await b.receive())).toBe('message');
+});
+
+// Only the first 1000 responses in the ring were taken; then the peer was gone, and nothing looked for the others.
+test.each(waits)(
+  'thousands of responses that precede the end of the channel are all received (wait: %p)',
+  async (wait) => {
+    const [a, b] = await pair({ wait });
+    /** @type {((response: string) => void)[]} */
+    const respond = [];
+    b.onRequest(() => new Promise((resolve) => respond.push(resolve)));
+    const responses = Array.from({ length: 6000 }, () => a.request('x'));
+    while (respond.length < responses.length) await pause(5);
+    b.cork();
+    for (const each of respond) each('response');
+    await pause(5);
+    b.close();
+    expect((await Promise.all(responses)).every((response) => String(response) === 'response')).toBe(true);
+  },
+);
+
+// The responses had been taken from the ring and waited for the next turn of the event loop; the empty ring of a closed peer
+// was then taken for the end.
+test('responses behind slow requests are received although the peer has closed', async () => {
+  const [a, b] = await pair();
+  a.onRequest(() => spin(0.1));
+  /** @type {((response: string) => void)[]} */
+  const respond = [];
+  b.onRequest(() => new Promise((resolve) => respond.push(resolve)));
+  const responses = Array.from({ length: 10 }, () => a.request('x'));
+  while (respond.length < responses.length) await pause(5);
+  b.cork();
+  for (let i = 0; i < 100; i++) b.request('slow').catch(() => {});
+  for (const each of respond) each('response');
+  await pause(5);
+  b.close();
+  expect((await Promise.all(responses)).map(String)).toEqual(Array(10).fill('response'));
+});
+
+// The channel looked at its ring, which the receive in the handler had emptied.
+test.each(waits)('a request that a handler meets while it receives is handled as well (wait: %p)', async (wait) => {
+  const [a, b] = await pair({ wait });
+  let second;
+  b.onRequest((/** @type {Buffer} */ request) => {
+    if (String(request) === 'first') {
+      a.cork();
+      second = a.request('second');
+      a.uncork(); // publishes it now
+      expect(b.tryReceive()).toBeNull();
+    }
+    return `response to the ${request}`;
+  });
+  expect(String(await a.request('first'))).toBe('response to the first');
+  expect(String(await second)).toBe('response to the second');
 });
