@@ -121,6 +121,27 @@ class Arrivals {
     return this.#copyOut(size);
   }
 
+  /**
+   * Add the messages that are there to an array, until a request or a response comes or the array is full.
+   * @param {unknown[]} batch
+   * @param {number} max length of the array
+   * @param {number} mostBytes of the messages together
+   */
+  takeMany(batch, max, mostBytes) {
+    if (this.hasInbox || !this.#connection.isReadable) return;
+    const reader = this.#reader;
+    const slab = this.#slab;
+    let left = mostBytes;
+    while (batch.length < max && left > 0) {
+      const size = reader.peekMessage();
+      if (size < 0) return;
+      batch.push(slab.copy(reader, reader.payloadOffset(), size, 0));
+      reader.consume(size);
+      if (reader.mustRing) this.#connection.ringForRoom();
+      left -= size;
+    }
+  }
+
   /** Like take(), and null once the channel cannot be read any more. @returns {Buffer | null} */
   takeIfReadable() {
     return this.#connection.isReadable ? this.take() : null;

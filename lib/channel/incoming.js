@@ -131,6 +131,7 @@ class Incoming {
     const decode = this.#decode;
     let leftBytes = this.#connection.peer.capacity; // a fast peer goes on sending while we read
     try {
+      if (decode === undefined) arrivals.takeMany(batch, max, leftBytes);
       while (batch.length < max && leftBytes > 0) {
         const bytes = arrivals.take();
         if (bytes === null) break;

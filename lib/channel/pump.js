@@ -63,7 +63,8 @@ class Pump {
     if (this.#phase === LOOKING && !this.#arrivals.hasInbox) return; // the lookout serves it, too
     this.#looked = looked;
     this.#moved = this.#frames;
-    if (looked || this.#phase !== IDLE || this.#running || !this.#mayEnterLookout) return this.run();
+    const mayLook = !looked && this.#phase === IDLE && !this.#running && !this.#arrivals.hasInbox;
+    if (!mayLook || !this.#mayEnterLookout) return this.run();
     this.#connection.flush();
     this.#enter(LOOKING); // which checks first of all whether there is something to do already
   }

@@ -26,12 +26,11 @@ async function other({ channel }, work) {
   const last = trips + work.messages - 1;
   let number = 0;
   for await (const batch of channel.batches()) {
-    for (const message of batch) {
-      if (number < trips) await channel.send(message);
-      else check(message, number - trips);
-      if (number === last && work.messages > 0) await channel.send(message);
-      number++;
+    for (let i = 0; i < batch.length; i++, number++) {
+      if (number < trips) await channel.send(batch[i]);
+      else if (batch[i].readInt32LE(0) !== number - trips) check(batch[i], number - trips);
     }
+    if (number > last && work.messages > 0) await channel.send(batch[batch.length - 1]);
   }
   await channel.close();
 }
