@@ -9,6 +9,7 @@ const DONE = Promise.resolve();
 
 /**
  * @typedef {object} Looker
+ * @property {() => void} flush publishes what was sent
  * @property {() => boolean} isReady is there something for it to do? Cheap.
  * @property {() => void} found something is there, or may be
  * @property {() => void} missed its time is over
@@ -40,8 +41,9 @@ function schedule() {
   DONE.then(look);
 }
 
-/** All lookers but those that do not keep the process alive. */
+/** What continues in the next turn of the event loop: the lookers, or only such as do not keep the process alive. */
 const resumable = { unreferenced: false, resume: resumeLooking };
+const unreferencedOnly = { unreferenced: true, resume: resumeLooking };
 
 function resumeLooking() {
   if (lookers.size > 0) schedule();
@@ -52,6 +54,7 @@ function look() {
   turn.recheck();
   if (!turn.take()) return lookInNextTurn();
   const all = [...lookers];
+  for (const looker of all) looker.flush(); // the peer may be waiting for just that
   for (let rounds = 1; !all.some(isReady); rounds++) {
     if (rounds % ROUNDS_A_READING !== 0) continue;
     const now = performance.now();
@@ -71,7 +74,7 @@ function lookInNextTurn() {
   // Those that do not keep the process alive look again with the others; on their own, by a timer.
   const all = [...lookers];
   const own = all.length > 0 && all.every(({ unreferenced }) => unreferenced);
-  turn.resumeNext(own ? { unreferenced: true, resume: resumeLooking } : resumable);
+  turn.resumeNext(own ? unreferencedOnly : resumable);
 }
 
 /** @param {Looker} looker */

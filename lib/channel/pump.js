@@ -190,6 +190,10 @@ class Pump {
 
   // ---- What the lookout calls ----
 
+  flush() {
+    this.#connection.flush();
+  }
+
   /** Is there something to read, or room to write? */
   isReady() {
     const { reader, writer } = this.#connection;
