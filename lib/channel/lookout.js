@@ -9,7 +9,7 @@ const DONE = Promise.resolve();
 
 /**
  * @typedef {object} Looker
- * @property {() => void} flush publishes what was sent
+ * @property {() => void} showAll shows the peer what was sent and read
  * @property {() => boolean} isReady is there something for it to do? Cheap.
  * @property {() => void} found something is there, or may be
  * @property {() => void} missed its time is over
@@ -54,7 +54,7 @@ function look() {
   turn.recheck();
   if (!turn.take()) return lookInNextTurn();
   const all = [...lookers];
-  for (const looker of all) looker.flush(); // the peer may be waiting for just that
+  for (const looker of all) looker.showAll(); // the peer may be waiting for just that
   for (let rounds = 1; !all.some(isReady); rounds++) {
     if (rounds % ROUNDS_A_READING !== 0) continue;
     const now = performance.now();

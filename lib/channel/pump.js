@@ -156,6 +156,7 @@ class Pump {
       this.#moved = this.#frames;
       this.#looked = false;
     }
+    connection.showAll();
     if (this.#pacer.always || (!this.#looked && this.#pacer.mayLook)) {
       this.#enter(LOOKING);
       return false;
@@ -190,8 +191,8 @@ class Pump {
 
   // ---- What the lookout calls ----
 
-  flush() {
-    this.#connection.flush();
+  showAll() {
+    this.#connection.showAll();
   }
 
   /** Is there something to read, or room to write? */

@@ -260,7 +260,7 @@ test('what was sent is published before the thread looks for a message', async (
   const looker = {
     unreferenced: false,
     lookUntil: performance.now() + 10_000,
-    flush() {},
+    showAll() {},
     isReady() {
       published ||= b.tryReceive() !== null;
       lookout.remove(looker);
@@ -304,4 +304,31 @@ test('a batch takes no more than the ring holds, however fast the peer sends', a
   a.trySend('');
   const { value } = await b.batches({ max: 1_000_000 }).next();
   expect(value.length).toBeLessThanOrEqual(65536 / 8 + 1);
+});
+
+// The reader announces small messages together, and late: when it finds the ring empty. It did not look before it waited.
+test.each(waits)('a request that needs the whole ring finds room when the ring is empty (wait: %p)', async (wait) => {
+  const [a, b] = await pair({ wait, capacity: 65536 });
+  b.onRequest(() => 'response');
+  await pause(5); // b looks, or sleeps
+  a.trySend('small');
+  expect(String(b.tryReceive())).toBe('small');
+  expect(String(await a.request(Buffer.alloc(a.maxMessageBytes - 4)))).toBe('response');
+});
+
+// Each waited for room that the other had made but had not announced.
+test.each(waits)('two ends that both send before they receive do not wait for each other (wait: %p)', async (wait) => {
+  const [a, b] = await pair({ wait, capacity: 65536 });
+  a.trySend('to b');
+  b.trySend('to a');
+  b.tryReceive();
+  a.tryReceive();
+  a.trySend('fills the ring of a');
+  const large = Buffer.alloc(a.maxMessageBytes);
+  const first = a.send(large); // b has to read before
+  const second = b.send(large); // a has read everything
+  await second;
+  expect(String(b.tryReceive())).toBe('fills the ring of a');
+  expect(b.tryReceive()).toBeNull();
+  await first;
 });
