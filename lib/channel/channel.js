@@ -338,6 +338,7 @@ class Channel {
     this.#requests.handler = null;
     this.#pump.receivers.rejectAll(error);
     this.#pump.senders.rejectAll(error);
+    this.#pump.runSoon(); // nothing is waited for any more
   }
 
   /**

@@ -110,6 +110,13 @@ class Connection {
     if (this.writer.heldSignal !== 0 && this.corked === 0 && this.state === OPEN) this.publish();
   }
 
+  /** Show the peer everything that was written and read, before this side waits: the peer may be waiting for just that. */
+  showAll() {
+    this.flush();
+    this.reader.announceRest();
+    this.ringForRoom();
+  }
+
   ring() {
     this.doorbellsRung++;
     native.ring(this.#fd);
@@ -145,6 +152,8 @@ class Connection {
     // they pair with the loads of the counts in RingWriter.publish() and RingReader.#announce().
     if (changed & FOR_DATA) Atomics.add(this.#words, WAITING_FOR_DATA_WORD, 1);
     if (changed & FOR_ROOM) Atomics.add(this.#words, WAITING_FOR_ROOM_WORD, 1);
+    // While I sleep, nobody looks at the ring and finds that it is empty: what is read meanwhile is announced at once.
+    this.reader.announceEach(wanted !== 0);
     this.#asleep = wanted;
     return (wanted & changed) !== 0;
   }

@@ -2,6 +2,7 @@
 // The receiving side of a channel: the next message, now or when it comes, one by one or in batches.
 const { END, endOrThrow, iterator } = require('./iterators.js');
 const { CLOSED, OPEN, PEER_CLOSED, PEER_DIED } = require('./life.js');
+const { FRAME_HEADER_BYTES } = require('./layout.js');
 const lookout = require('./lookout.js');
 const turn = require('./turn.js');
 const { PENDING } = require('./waiters.js');
@@ -135,7 +136,7 @@ class Incoming {
       while (batch.length < max && leftBytes > 0) {
         const bytes = arrivals.take();
         if (bytes === null) break;
-        leftBytes -= bytes.length;
+        leftBytes -= bytes.length + FRAME_HEADER_BYTES;
         batch.push(decode === undefined ? bytes : decode(bytes));
       }
     } catch (error) {

@@ -9,7 +9,7 @@ const DONE = Promise.resolve();
 
 /**
  * @typedef {object} Looker
- * @property {() => void} flush publishes what is held back
+ * @property {() => void} showAll shows the peer what was written and read
  * @property {() => void} look for a while, on its own
  * @property {() => boolean} isReady is there something for it to do? Cheap.
  * @property {(found: boolean) => void} lookEnded something was found, or its time is over
@@ -43,6 +43,14 @@ function schedule() {
   DONE.then(look);
 }
 
+/** What continues in the next turn of the event loop: the lookers, or only such as do not keep the process alive. */
+const resumable = { unreferenced: false, resume: resumeLooking };
+const unreferencedOnly = { unreferenced: true, resume: resumeLooking };
+
+function resumeLooking() {
+  if (lookers.size > 0) schedule();
+}
+
 function look() {
   scheduled = false;
   if (lookers.size === 0) return;
@@ -54,7 +62,7 @@ function look() {
 
 /** @param {Looker[]} all */
 function lookForAll(all) {
-  for (const looker of all) looker.flush();
+  for (const looker of all) looker.showAll(); // the peers may be waiting for just that
   for (let rounds = 0; !all.some(isReady); rounds++) {
     if (rounds % ROUNDS_A_READING !== 0) continue;
     const now = performance.now();
@@ -72,7 +80,7 @@ const isReady = (looker) => looker.isReady();
 
 function lookInNextTurn() {
   const unreferenced = [...lookers].every((looker) => looker.unreferenced);
-  turn.resumeNext({ unreferenced, resume: schedule });
+  turn.resumeNext(unreferenced ? unreferencedOnly : resumable);
 }
 
 module.exports = { add, remove, isEmpty };

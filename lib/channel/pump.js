@@ -65,7 +65,6 @@ class Pump {
     this.#moved = this.#frames;
     const mayLook = !looked && this.#phase === IDLE && !this.#running && !this.#arrivals.hasInbox;
     if (!mayLook || !this.#mayEnterLookout) return this.run();
-    this.#connection.flush();
     this.#enter(LOOKING); // which checks first of all whether there is something to do already
   }
 
@@ -159,6 +158,7 @@ class Pump {
       this.#moved = this.#frames;
       this.#looked = false;
     }
+    connection.showAll();
     if (this.#mayEnterLookout) {
       this.#enter(LOOKING);
       return false;
@@ -201,6 +201,10 @@ class Pump {
 
   // ---- What the lookout calls ----
 
+  showAll() {
+    this.#connection.showAll();
+  }
+
   /** Is there something to read, or room to write? */
   isReady() {
     const { reader, writer } = this.#connection;
@@ -212,21 +216,18 @@ class Pump {
     return this.#pacer.always ? Number.POSITIVE_INFINITY : this.#pacer.limitMs;
   }
 
-  /** Publish what is held back: the peer cannot answer what it does not see. */
-  flush() {
-    this.#connection.flush();
-  }
-
   /** Look alone: no other channel of this thread does. */
   look() {
-    this.flush();
+    this.showAll(); // the peer may be waiting for just that
     const found = this.#pacer.look(this);
     if (found || !this.#pacer.always) this.#leaveLookout();
   }
 
   /** @param {boolean} found */
   lookEnded(found) {
-    if (!this.#pacer.always) this.#pacer.lookEnded(found, this.#pacer.limitMs);
+    const { limitMs } = this.#pacer;
+    const leftMs = this.lookUntil === 0 ? limitMs : this.lookUntil - performance.now();
+    if (!this.#pacer.always) this.#pacer.lookEnded(found, limitMs - leftMs);
     this.#leaveLookout();
   }
 

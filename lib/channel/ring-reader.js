@@ -47,7 +47,8 @@ class RingReader {
     this.peerBytes = new Uint8Array(peer.buffer);
     this.mask = peer.capacity - 1;
     this.largest = maxMessage(peer.capacity);
-    this.step = peer.capacity >> 4; // bytes read before the peer must learn of it
+    this.stride = peer.capacity >> 4;
+    this.step = this.stride; // bytes read before the peer must learn of it
     this.peerMaySleep = !peer.neverSleeps;
     this.position = 0; // of the next frame to read
     this.announced = 0; // the read position that the peer can see
@@ -121,6 +122,16 @@ class RingReader {
       this.rung = count;
       this.mustRing = true;
     }
+  }
+
+  /** Show the peer everything that was read. Check mustRing afterwards. */
+  announceRest() {
+    if (this.announced !== this.position) this.#announce();
+  }
+
+  /** Announce each frame that is read from now on? @param {boolean} yes no: as described above */
+  announceEach(yes) {
+    this.step = yes ? 0 : this.stride;
   }
 
   /** Kind of the frame that peek() found. */

@@ -16,6 +16,8 @@ let endsAt = 0; // 0: the end of this turn has not been fixed yet
 let spent = false;
 /** @type {Set<Resumable>} */
 const queued = new Set(); // continue in the next turn
+/** @type {Set<Resumable>} */
+const delayed = new Set(); // continue by a timer
 
 /** Takes one message from this turn's budget. Returns false if the budget is spent: continue in the next turn. */
 function take() {
@@ -64,7 +66,12 @@ function resumeNext(resumable) {
   if (queued.has(resumable)) return;
   if (resumable.unreferenced) {
     // An immediate would keep the process alive.
-    setTimeout(() => resumable.resume(), 1).unref();
+    if (delayed.has(resumable)) return;
+    delayed.add(resumable);
+    setTimeout(() => {
+      delayed.delete(resumable);
+      resumable.resume();
+    }, 1).unref();
     return;
   }
   queued.add(resumable);

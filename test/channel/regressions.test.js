@@ -2,6 +2,7 @@
 // Each of these once failed. The name states the promise, the comment above it states the bug.
 const { performance } = require('node:perf_hooks');
 const { closing, crossings, errorWith, library, newPath, pair, pause, runScript, success } = require('./support.js');
+const lookout = require('../../lib/channel/lookout.js');
 const { native } = require('../../lib/channel/native.js');
 
 const { connect, listen } = crossings;
@@ -225,4 +226,109 @@ test.each(waits)('a request that a handler meets while it receives is handled as
   });
   expect(String(await a.request('first'))).toBe('response to the first');
   expect(String(await second)).toBe('response to the second');
+});
+
+// The channel looked at the corrupt ring forever.
+test('a channel that spins stops when its peer is found corrupt', async () => {
+  const script = `
+    const { openChannel } = require(${library});
+    const { native } = require(${JSON.stringify(require.resolve('../../lib/channel/native.js'))});
+    (async () => {
+      const [ours, theirs] = native.socketPair();
+      const opening = openChannel(ours, { wait: 'spin' });
+      const region = native.createRegion(65536, false, false);
+      native.sendHello(theirs, region.handle);
+      const channel = await opening;
+      const received = channel.receive();
+      await new Promise((resolve) => setTimeout(resolve, 20)); // it looks by now
+      new Int32Array(region.buffer)[4096 / 4] = -5; // the size of the first frame
+      try {
+        channel.tryReceive();
+      } catch (error) {
+        if (error.code !== 'ERR_PEER_CORRUPT') throw error;
+      }
+      await received.catch(() => {});
+    })();`;
+  expect(await runScript(script).ended).toEqual(success);
+});
+
+// What was sent after a receive had begun waited until the look for the response was over.
+test('what was sent is published before the thread looks for a message', async () => {
+  const [a, b] = await pair({ wait: 'spin' });
+  let published = false;
+  /** Looks instead of the peer, which this thread cannot run meanwhile. */
+  const looker = {
+    unreferenced: false,
+    lookUntil: performance.now() + 10_000,
+    showAll() {},
+    isReady() {
+      published ||= b.tryReceive() !== null;
+      lookout.remove(looker);
+      return true;
+    },
+    found() {},
+    missed() {},
+  };
+  const received = a.receive();
+  lookout.add(looker);
+  const sent = a.send('x');
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(published).toBe(true);
+  await sent;
+  b.trySend('y');
+  await received;
+});
+
+// Each call that had to wait for the next turn of the event loop started a timer of its own.
+test('an unreferenced channel starts no timer for each call', async () => {
+  const [a, b] = await pair();
+  b.unref();
+  const timers = jest.spyOn(globalThis, 'setTimeout');
+  spendTurn(b);
+  const received = Array.from({ length: 1000 }, () => b.receive());
+  const started = timers.mock.calls.length;
+  timers.mockRestore();
+  for (let i = 0; i < received.length; i++) a.trySend('x');
+  await Promise.all(received);
+  expect(started).toBeLessThan(10);
+});
+
+// Only the bytes of messages were counted: empty ones could fill a batch for as long as the peer sent them.
+test('a batch takes no more than the ring holds, however fast the peer sends', async () => {
+  /** @type {any} */
+  let a;
+  const decode = () => a.trySend('');
+  const [left, b] = await pair({ capacity: 65536 }, { capacity: 65536, decode });
+  a = left;
+  a.trySend('');
+  const { value } = await b.batches({ max: 1_000_000 }).next();
+  expect(value.length).toBeLessThanOrEqual(65536 / 8 + 1);
+});
+
+// The reader announces small messages together, and late: when it finds the ring empty. It did not look before it waited.
+test.each(waits)('a request that needs the whole ring finds room when the ring is empty (wait: %p)', async (wait) => {
+  const [a, b] = await pair({ wait, capacity: 65536 });
+  b.onRequest(() => 'response');
+  await pause(5); // b looks, or sleeps
+  a.trySend('small');
+  expect(String(b.tryReceive())).toBe('small');
+  expect(String(await a.request(Buffer.alloc(a.maxMessageBytes - 4)))).toBe('response');
+});
+
+// Each waited for room that the other had made but had not announced.
+test.each(waits)('two ends that both send before they receive do not wait for each other (wait: %p)', async (wait) => {
+  const [a, b] = await pair({ wait, capacity: 65536 });
+  a.trySend('to b');
+  b.trySend('to a');
+  b.tryReceive();
+  a.tryReceive();
+  a.trySend('fills the ring of a');
+  const large = Buffer.alloc(a.maxMessageBytes);
+  const first = a.send(large); // b has to read before
+  const second = b.send(large); // a has read everything
+  await second;
+  expect(String(b.tryReceive())).toBe('fills the ring of a');
+  expect(b.tryReceive()).toBeNull();
+  await first;
 });

@@ -202,8 +202,12 @@ class Driver {
     } else if (way === 'unref') {
       const busy = setInterval(() => {}, 1000); // something else keeps the process alive
       channel.unref();
-      await this.#sendBurst(count, random).finally(() => clearInterval(busy));
-      channel.ref();
+      try {
+        await this.#sendBurst(count, random);
+      } finally {
+        channel.ref();
+        clearInterval(busy);
+      }
     } else {
       channel.cork();
       const sent = this.#sendBurst(count, random);
