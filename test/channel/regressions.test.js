@@ -266,8 +266,9 @@ test('what was sent is published before the thread looks for a message', async (
       lookout.remove(looker);
       return true;
     },
-    found() {},
-    missed() {},
+    limitMs: 10_000,
+    look() {},
+    lookEnded() {},
   };
   const received = a.receive();
   lookout.add(looker);

@@ -1,6 +1,7 @@
 'use strict';
 // Drives one end of one channel through a random schedule: sends, receives and requests in every way there is, in hot and cold
 // spells, and accounts for each message. Ends when the channel has ended and everything has settled.
+const { maxMessage } = require('../../../lib/channel/layout.js');
 const { setImmediate: nextTurn, setTimeout: pause } = require('node:timers/promises');
 const { DIRECTION, Numbered, Random, STREAM, hash } = require('./plan.js');
 
@@ -53,8 +54,8 @@ class Driver {
     this.#decodes = decodes;
     this.#random = new Random(plan.seed, side === 'left' ? 1 : 2);
     const other = side === 'left' ? 'right' : 'left';
-    this.#out = this.#streams(side, plan[side].capacity - 16, plan[other].capacity - 16);
-    this.#in = this.#streams(other, plan[other].capacity - 16, plan[side].capacity - 16);
+    this.#out = this.#streams(side, maxMessage(plan[side].capacity), maxMessage(plan[other].capacity));
+    this.#in = this.#streams(other, maxMessage(plan[other].capacity), maxMessage(plan[side].capacity));
   }
 
   /** What the end on `side` sends. @param {'left' | 'right'} side @param {number} most @param {number} mostBack */
