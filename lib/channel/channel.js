@@ -270,7 +270,8 @@ class Channel {
           ? Promise.resolve(response).then((value) => this.#outgoing.bytesOf(value))
           : this.#outgoing.bytesOf(response);
       });
-    this.#pump.begin(false);
+    if (handler === null) this.#pump.run();
+    else this.#pump.begin(false);
   }
 
   // ---- Streams ----

@@ -333,3 +333,18 @@ test.each(waits)('two ends that both send before they receive do not wait for ea
   expect(b.tryReceive()).toBeNull();
   await first;
 });
+
+// A channel that spun went on looking for requests.
+test.each(waits)('a process whose handler was removed can end (wait: %p)', async (wait) => {
+  const script = `
+    const { channelPair, openChannel } = require(${library});
+    (async () => {
+      const { channel, port } = channelPair({ wait: '${wait}' });
+      globalThis.other = await openChannel(port.take());
+      const ours = await channel;
+      ours.onRequest(() => 'response');
+      await new Promise((resolve) => setTimeout(resolve, 20)); // it looks, or sleeps
+      ours.onRequest(null);
+    })();`;
+  expect(await runScript(script).ended).toEqual(success);
+});
