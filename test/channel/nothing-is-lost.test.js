@@ -113,7 +113,7 @@ const limitMs = 240_000 * Math.max(1, scale);
 test(
   title('several processes lose nothing'),
   async () => {
-    verifyGroup(await runGroup({ group: 1, rights: 3, channels: 4, messages: 1500 * scale }));
+    verifyGroup(await runGroup({ group: 1, rights: 3, channels: 4, messages: 700 * scale }));
   },
   limitMs,
 );
@@ -121,7 +121,7 @@ test(
 (canPin ? test : test.skip)(
   title('processes that share one core lose nothing'),
   async () => {
-    verifyGroup(await runGroup({ group: 2, rights: 2, channels: 4, messages: 500 * scale }, oneCore));
+    verifyGroup(await runGroup({ group: 2, rights: 2, channels: 4, messages: 400 * scale }, oneCore));
   },
   limitMs,
 );
@@ -129,7 +129,7 @@ test(
 test(
   title('when a process is killed, the others get a prefix of what it sent, and then learn of its death'),
   async () => {
-    for (let round = 0; round < 10 * scale; round++) {
+    for (let round = 0; round < 8 * scale; round++) {
       const killed = round % 2 === 0 ? 'left' : 'right';
       const launcher = canPin && round % 5 === 4 ? oneCore : [];
       verifyGroup(await runGroup({ group: 100 + round, rights: 1 + (round % 3), channels: 4, killed }, launcher));
