@@ -55,7 +55,8 @@ function look() {
   scheduled = false;
   if (lookers.size === 0) return;
   if (!turn.take()) return lookInNextTurn();
-  if (lookers.size === 1) for (const looker of lookers) looker.look();
+  const [first] = lookers; // no loop over the set: a looker may leave it and come back
+  if (lookers.size === 1) first.look();
   else lookForAll([...lookers]);
   if (lookers.size > 0) schedule();
 }

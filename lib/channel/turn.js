@@ -38,8 +38,8 @@ function readClock() {
     stride = Math.min(MOST_BETWEEN_READINGS, stride << 1);
   }
   readAt = now;
-  left = stride;
   spent = now >= endsAt;
+  left = spent ? 0 : stride;
   return !spent;
 }
 
@@ -76,7 +76,9 @@ function resumeNext(resumable) {
   }
   queued.add(resumable);
   if (endsAt === 0) {
-    endsAt = Number.POSITIVE_INFINITY;
+    // This turn may go on for a while before it ends, and must end.
+    readAt = performance.now();
+    endsAt = readAt + TURN_MS;
     setImmediate(begin);
   }
 }
