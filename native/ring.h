@@ -39,7 +39,8 @@
 #define RING_VERSION 2u
 #define RING_HEADER_BYTES 4096u /* of a region, before the ring's data */
 #define RING_FRAME_HEADER_BYTES 8u
-#define RING_FRAME_ALIGN 64u     /* a cache line: a small frame never straddles two (docs/protocol.md) */
+#define RING_FRAME_ALIGN 8u
+#define RING_LINE_BYTES 64u      /* a cache line: small frames do not straddle two (docs/protocol.md) */
 #define RING_MIN_CAPACITY 65536u /* the largest page size in use: the ring is mapped twice, in whole pages */
 #define RING_MAX_CAPACITY (1u << 30)
 #define RING_SMALL_COPY 512u /* bytes: copies up to this size are inlined */
@@ -64,7 +65,7 @@ struct ring_region {
     RING_ALIGNED(128) uint32_t closed;
 };
 
-/* A frame is this header, the payload, and padding to a multiple of RING_FRAME_ALIGN. */
+/* A frame is this header, the payload, and padding: see ring_frame_bytes(). */
 struct ring_frame {
     uint32_t signal; /* 0: not yet published; otherwise the payload's size + 1 */
     uint32_t kind;   /* RING_KIND_... */
@@ -85,17 +86,19 @@ RING_ASSERT(offsetof(struct ring_region, waiting_for_room) == 260, "part of the 
 RING_ASSERT(offsetof(struct ring_region, closed) == 384, "part of the protocol");
 RING_ASSERT(sizeof(struct ring_region) <= RING_HEADER_BYTES, "the header is one page");
 RING_ASSERT(sizeof(struct ring_frame) == RING_FRAME_HEADER_BYTES, "part of the protocol");
-RING_ASSERT(RING_MIN_CAPACITY >= 2 * RING_FRAME_ALIGN, "a frame and the end mark fit");
+RING_ASSERT(RING_MIN_CAPACITY >= 2 * RING_LINE_BYTES, "a frame and the end mark fit");
 RING_ASSERT((RING_MAX_CAPACITY & (RING_MAX_CAPACITY - 1)) == 0, "a power of two");
 
-/* The size in bytes of the frame of a payload of `size` bytes. */
-static inline uint32_t ring_frame_bytes(uint32_t size) {
-    return (RING_FRAME_HEADER_BYTES + size + RING_FRAME_ALIGN - 1) & ~(RING_FRAME_ALIGN - 1);
+/* The size in bytes, padding included, of a frame at `position` with a payload of `size` bytes. After a frame of at
+ * most one cache line, the next one starts on a line of its own. A longer frame is padded to a multiple of 8 only. */
+static inline uint32_t ring_frame_bytes(uint32_t position, uint32_t size) {
+    uint32_t bytes = (RING_FRAME_HEADER_BYTES + size + RING_FRAME_ALIGN - 1) & ~(RING_FRAME_ALIGN - 1);
+    return bytes > RING_LINE_BYTES ? bytes : bytes + (-(position + bytes) & (RING_LINE_BYTES - 1));
 }
 
 /* The largest payload of a ring of `capacity` bytes: the end mark must fit behind its frame. */
 static inline uint32_t ring_max_message(uint32_t capacity) {
-    return capacity - RING_FRAME_ALIGN - RING_FRAME_HEADER_BYTES;
+    return capacity - 2 * RING_FRAME_HEADER_BYTES;
 }
 
 /* memcpy for sizes that are mostly small. libc's memcpy costs a call and several branches, which take longer than
@@ -163,7 +166,7 @@ static inline void ring_publish(struct ring_writer *writer) {
 
 /* Reserve room for a payload of `size` bytes at *payload. The caller fills it and then calls ring_commit(). */
 static inline enum ring_result ring_reserve(struct ring_writer *writer, uint32_t size, void **payload) {
-    enum ring_result room = ring_room(writer, ring_frame_bytes(size));
+    enum ring_result room = ring_room(writer, ring_frame_bytes(writer->position, size));
     if (room == RING_OK)
         *payload = (char *)ring_frame_at(writer, writer->position) + RING_FRAME_HEADER_BYTES;
     return room;
@@ -173,7 +176,7 @@ static inline enum ring_result ring_reserve(struct ring_writer *writer, uint32_t
  * frames need no order among themselves: the peer cannot see past the first one, whose signal is stored last. */
 static inline void ring_commit(struct ring_writer *writer, uint32_t size, uint32_t kind) {
     struct ring_frame *frame = ring_frame_at(writer, writer->position);
-    uint32_t next = writer->position + ring_frame_bytes(size);
+    uint32_t next = writer->position + ring_frame_bytes(writer->position, size);
     ring_store_relaxed(&ring_frame_at(writer, next)->signal, 0); /* the end mark: the peer cannot be here yet */
     ring_store_relaxed(&frame->kind, kind);
     if (writer->held_signal) {
@@ -230,7 +233,7 @@ static inline enum ring_result ring_peek(const struct ring_reader *reader, const
 
 /* Give the room of the frame that ring_peek() returned back to the peer. `size` is the size that ring_peek() set. */
 static inline void ring_consume(struct ring_reader *reader, uint32_t size) {
-    reader->position += ring_frame_bytes(size);
+    reader->position += ring_frame_bytes(reader->position, size);
     reader->streak++;
     /* Pairs with the acquire in ring_room: my reads of the payload come before this store. */
     ring_store_release(&reader->mine->read_position, reader->position);

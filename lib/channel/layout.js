@@ -4,7 +4,7 @@
 
 const HEADER_BYTES = 4096;
 const FRAME_HEADER_BYTES = 8;
-const FRAME_ALIGN = 64; // a cache line
+const LINE_BYTES = 64; // a cache line
 const MIN_CAPACITY = 65536;
 const MAX_CAPACITY = 2 ** 30;
 
@@ -17,10 +17,18 @@ const CLOSED_WORD = 384 / 4;
 const KIND = Object.freeze({ MESSAGE: 0, REQUEST: 1, RESPONSE: 2, REFUSAL: 3 });
 
 /** The largest payload for a ring: beside its frame, the end mark of the next must fit. @param {number} capacity */
-const maxMessage = (capacity) => capacity - FRAME_ALIGN - FRAME_HEADER_BYTES;
+const maxMessage = (capacity) => capacity - 2 * FRAME_HEADER_BYTES;
 
-/** Bytes that the frame of a payload of `size` bytes takes: header, payload, padding. @param {number} size */
-const frameBytes = (size) => (size + FRAME_HEADER_BYTES + FRAME_ALIGN - 1) & -FRAME_ALIGN;
+/**
+ * The size in bytes, padding included, of a frame at `position` with a payload of `size` bytes. After a frame of at most one
+ * cache line, the next one starts on a line of its own. A longer frame is padded to a multiple of 8 only.
+ * @param {number} position
+ * @param {number} size
+ */
+function frameBytes(position, size) {
+  const bytes = (size + FRAME_HEADER_BYTES + 7) & ~7;
+  return bytes > LINE_BYTES ? bytes : bytes + (-(position + bytes) & (LINE_BYTES - 1));
+}
 
 module.exports = {
   HEADER_BYTES,
@@ -34,5 +42,5 @@ module.exports = {
   KIND,
   maxMessage,
   frameBytes,
-  FRAME_ALIGN,
+  LINE_BYTES,
 };

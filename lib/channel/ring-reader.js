@@ -191,7 +191,7 @@ class RingReader {
    * @param {number} size what peek() returned
    */
   consume(size) {
-    this.position = (this.position + frameBytes(size)) | 0;
+    this.position = (this.position + frameBytes(this.position, size)) | 0;
     this.streak++;
     this.messages++;
     this.payloadBytes += size;

@@ -9,7 +9,14 @@
 // Positions are 32-bit and wrap. The difference of two positions is small and positive, because a ring's capacity is at
 // most 2^30.
 const { corruptPeer } = require('./errors.js');
-const { FRAME_ALIGN, HEADER_BYTES, READ_POSITION_WORD, WAITING_FOR_DATA_WORD, frameBytes } = require('./layout.js');
+const {
+  FRAME_HEADER_BYTES,
+  HEADER_BYTES,
+  LINE_BYTES,
+  READ_POSITION_WORD,
+  WAITING_FOR_DATA_WORD,
+  frameBytes,
+} = require('./layout.js');
 
 const EMPTY_BYTES = new Uint8Array(0);
 const EMPTY_WORDS = new Int32Array(0);
@@ -28,7 +35,7 @@ class RingWriter {
     this.mask = mine.capacity - 1;
     this.peerMaySleep = !peer.neverSleeps;
     this.position = 0; // where the next frame goes
-    this.frame = FRAME_ALIGN; // size of the last frame written, bytes
+    this.frame = LINE_BYTES; // size of the last frame written, bytes
     this.cleared = 0; // a position behind the next frame's whose signal is known to be 0; the same: none is
     this.peerRead = 0; // the peer's read position when last loaded
     this.heldAt = 0; // word index of the first frame that is written but not published
@@ -46,7 +53,7 @@ class RingWriter {
     const read = Atomics.load(this.peerWords, READ_POSITION_WORD);
     const used = (this.position - read) | 0;
     // A read position only grows, up to my position.
-    if (used < 0 || used > ((this.position - this.peerRead) | 0) || (read & (FRAME_ALIGN - 1)) !== 0)
+    if (used < 0 || used > ((this.position - this.peerRead) | 0) || (read & 7) !== 0)
       throw corruptPeer(`invalid read position ${read >>> 0}`);
     this.peerRead = read;
     if (this.capacity - used >= needed) return true;
@@ -69,7 +76,7 @@ class RingWriter {
   write(payload, kind, number) {
     const prefix = kind === 0 ? 0 : 4;
     const size = payload.length + prefix;
-    const frame = frameBytes(size);
+    const frame = frameBytes(this.position, size);
     if (!this.hasRoom(frame + 8)) return false;
     const at = HEADER_BYTES + (this.position & this.mask);
     const word = at >> 2;
@@ -118,7 +125,7 @@ class RingWriter {
    */
   #clearAhead() {
     const ahead = (this.position + this.frame) | 0;
-    if (((ahead + FRAME_ALIGN - this.peerRead) | 0) > this.capacity) {
+    if (((ahead + FRAME_HEADER_BYTES - this.peerRead) | 0) > this.capacity) {
       this.cleared = this.position; // the reader has not read what is there yet
       return;
     }

@@ -61,7 +61,7 @@ describe.each(kinds)('with sharedBuffers: %s', (sharedBuffers) => {
 
   test('a message of maxMessageBytes passes, and one more byte is refused', async () => {
     const [a, b] = await pair({ sharedBuffers, capacity: 65536 });
-    expect(a.maxMessageBytes).toBe(65536 - 72);
+    expect(a.maxMessageBytes).toBe(65536 - 16);
     const largest = Buffer.alloc(a.maxMessageBytes, 3);
     for (let i = 0; i < 5; i++) {
       expect(a.trySend(largest)).toBe(true);
