@@ -108,6 +108,13 @@ class Pacer {
     this.#quickSleeps = 0;
   }
 
+  /** The answer came just as the channel was going to sleep: the shortest look would have found it. */
+  answeredAtOnce() {
+    if (this.#never || this.#confidence > 0) return;
+    this.#confidence = FIRST_CONFIDENCE;
+    this.#backoff = 1;
+  }
+
   /** A sleep was ended by the doorbell. @param {number} ms */
   slept(ms) {
     if (ms > QUICK_SLEEP_FACTOR * this.#limitMs) return;

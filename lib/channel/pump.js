@@ -28,6 +28,7 @@ class Pump {
   #moved = 0; // frames sent and received when run() last looked
   #runsSoon = false;
   #sleptAt = 0;
+  #fallingAsleep = false; // one more look is due
   lookUntil = 0;
   unreferenced = false; // unref() was called
   receivers = new Waiters();
@@ -72,6 +73,7 @@ class Pump {
   wake() {
     if (this.#phase === ASLEEP) this.#pacer.slept(performance.now() - this.#sleptAt);
     this.#looked = false;
+    this.#fallingAsleep = false;
     this.#enter(IDLE);
     this.run();
   }
@@ -165,7 +167,8 @@ class Pump {
     }
     this.#enter(ASLEEP);
     connection.keepAlive(!this.unreferenced);
-    return connection.announceSleep(wanted);
+    this.#fallingAsleep = connection.announceSleep(wanted);
+    return this.#fallingAsleep;
   }
 
   get #mayEnterLookout() {
@@ -187,6 +190,7 @@ class Pump {
     if (phase === this.#phase) return;
     if (this.#phase === LOOKING) lookout.remove(this);
     if (this.#phase === ASLEEP) {
+      if (this.#fallingAsleep) this.#pacer.answeredAtOnce();
       this.#connection.announceSleep(0);
       this.#connection.keepAlive(false); // awake, immediates and the user's own handles do
     }
