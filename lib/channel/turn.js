@@ -3,7 +3,7 @@
 // I/O get a turn after TURN_MS. The clock is not read for every message: it is read often enough that the time between
 // two readings stays near CHECK_MS, whether a message is handled in 100 ns or in 10 ms.
 
-const TURN_MS = 0.25; // a few hundred hot round trips; a turn itself costs about 10 µs and three system calls
+const TURN_MS = 0.15; // a few hundred hot round trips; a turn itself costs about 10 µs and three system calls
 const CHECK_MS = 0.05;
 const MOST_BETWEEN_READINGS = 64;
 

@@ -190,9 +190,9 @@ function ratioOf({ values, ...row }, measured) {
 
 /**
  * Measures what no transport's series holds, one sample per round: the ring in C, many senders, a timer.
- * @param {{placement: string[], pins: {first: string[], other: string[]}, signal?: AbortSignal}} control
+ * @param {{placement: string[], signal?: AbortSignal}} control
  */
-function measureReferences({ placement, pins, signal }) {
+function measureReferences({ placement, signal }) {
   /** @type {Record<string, number[]>} */
   const samples = {};
   const note = (/** @type {string} */ name, /** @type {number} */ value) => {
@@ -231,8 +231,7 @@ function measureReferences({ placement, pins, signal }) {
 
   /** @param {'channel' | 'nothing'} beside @returns {Promise<number>} milliseconds */
   const timerLateness = async (beside) => {
-    const task = JSON.stringify({ beside, prefix: pins.other });
-    const command = [...pins.first, process.execPath, join(__dirname, 'timer.js'), task];
+    const command = [process.execPath, join(__dirname, 'timer.js'), JSON.stringify({ beside })];
     return eventOf(await runNode(command, { signal }), 'timer').lateMs.p99;
   };
 

@@ -169,7 +169,7 @@ async function runNodeBench(options, control = {}) {
     .map((name) => new TransportSeries(name, RATIO_BYTES));
   const all = [...compared, ...helpers];
   const measuresNode = helpers.length > 0; // the whole comparison, not a part of it
-  const references = measureReferences({ placement, pins, signal });
+  const references = measureReferences({ placement, signal });
 
   const rounds = await run.takeRounds(effort, async (round) => {
     for (const series of all) {

@@ -1,6 +1,6 @@
 'use strict';
-// How late a timer of 1 ms fires: node timer.js {"beside": "channel" | "nothing", "prefix": […]}. Beside a channel, the same
-// process exchanges messages over it as fast as it can. Prints percentiles of the lateness as one line of JSON.
+// How late a timer of 1 ms fires: node timer.js {"beside": "channel" | "nothing"}. Beside a channel, the same
+// process exchanges messages over it as fast as it can. The scheduler places the processes. Prints percentiles of the lateness as one line of JSON.
 const { spawn } = require('node:child_process');
 const { channelPair, openChannel } = require('../../index.js');
 const { quantile } = require('../../measure/statistics.js');
@@ -8,7 +8,7 @@ const { quantile } = require('../../measure/statistics.js');
 const TICKS = 1000;
 const WARMUP_TICKS = 500; // until the code is compiled: the compiler has threads of its own, on the same cores
 const TIMER_MS = 1;
-const { beside, prefix = [], role = 'first' } = JSON.parse(process.argv[2]);
+const { beside, role = 'first' } = JSON.parse(process.argv[2]);
 
 /** Milliseconds by which each tick came too late. @returns {Promise<number[]>} */
 async function measureTimer() {
@@ -35,8 +35,9 @@ async function first() {
   let channel;
   if (beside === 'channel') {
     const pair = channelPair();
-    const [command, ...args] = [...prefix, process.execPath, __filename, JSON.stringify({ role: 'other' })];
-    spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit', pair.port.fd] });
+    spawn(process.execPath, [__filename, JSON.stringify({ role: 'other' })], {
+      stdio: ['ignore', 'ignore', 'inherit', pair.port.fd],
+    });
     pair.port.close();
     channel = await pair.channel;
     exchange(channel).catch((error) => {
