@@ -2,7 +2,7 @@
 /// <reference types="node" />
 import type { Duplex } from 'node:stream';
 
-/** What can be sent, unless the option `encode` says otherwise: a string goes as its UTF-8, a view as its bytes. */
+/** What can be sent, unless the option `encode` is set: a string as UTF-8, a view or buffer as its bytes. */
 export type Message = string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
 
 export type ErrorCode =
@@ -19,7 +19,7 @@ export type ErrorCode =
   | 'ERR_NOT_BUILT'
   | 'ERR_SYSTEM';
 
-/** Its message is a plain sentence; its code is stable. */
+/** An error with a stable code. */
 export class CrossingsError extends Error {
   constructor(code: string, message: string);
   readonly name: 'CrossingsError';
@@ -27,23 +27,23 @@ export class CrossingsError extends Error {
 }
 
 export interface ChannelOptions<In = Message, Out = Buffer> {
-  /** Bytes of the outgoing ring: a power of two from 64 KiB to 1 GiB. Default 1 MiB. */
+  /** Size of the outgoing ring in bytes: a power of two from 64 KiB to 1 GiB. Default 1 MiB. */
   capacity?: number;
   /** How to wait for the peer. Default 'spin-then-sleep'. */
   wait?: 'spin-then-sleep' | 'spin' | 'sleep';
-  /** How long to look again and again before sleeping, microseconds. Default 50. */
+  /** Longest time that one wait looks at the ring before it sleeps, microseconds. Default 50. */
   spinMicros?: number;
-  /** Of connecting and of the handshake, milliseconds. Default 30000; Infinity: no limit. */
+  /** Limit for connecting and for the handshake, milliseconds. Default 30000; Infinity: no limit. */
   timeout?: number;
   /** Stops connecting, or listening. */
   signal?: AbortSignal;
-  /** Take a peer of another user, too. Default false. */
+  /** Accept a peer that runs as another user. Default false. */
   allowOtherUsers?: boolean;
-  /** Makes bytes of what is sent. */
+  /** Turns a sent value into bytes. */
   encode?: (value: In) => Uint8Array | string;
-  /** Makes of received bytes what is received. */
+  /** Turns received bytes into a value. */
   decode?: (bytes: Buffer) => Out;
-  /** Map memory as SharedArrayBuffer where the runtime can. Default true. */
+  /** Map memory as SharedArrayBuffer where the runtime supports it. Default true. */
   sharedBuffers?: boolean;
 }
 
@@ -65,7 +65,7 @@ export interface Cursor {
   getFloat64(offset: number, littleEndian?: boolean): number;
   getBigInt64(offset: number, littleEndian?: boolean): bigint;
   getBigUint64(offset: number, littleEndian?: boolean): bigint;
-  /** Answers how many bytes were copied. */
+  /** Returns the number of bytes copied. */
   copy(target: Uint8Array, targetStart?: number, start?: number, end?: number): number;
   toString(encoding?: BufferEncoding, start?: number, end?: number): string;
 }
@@ -85,6 +85,14 @@ export interface ChannelStats {
   fullTurns: number;
   /** Attempts to receive that found nothing. */
   emptyTurns: number;
+  /** Waits that looked at the ring before they slept. */
+  looks: number;
+  /** Looks that were answered in time. */
+  looksAnswered: number;
+  /** Mean time until a look was answered, microseconds. */
+  answerMicros: number;
+  /** Would a wait look now? */
+  looking: boolean;
 }
 
 export interface Channel<In = Message, Out = Buffer> extends AsyncIterable<Out> {
@@ -94,21 +102,23 @@ export interface Channel<In = Message, Out = Buffer> extends AsyncIterable<Out> 
   readonly maxMessageBytes: number;
   readonly closed: boolean;
 
-  /** False: there is no room now. */
+  /** Returns false if there is no room now. */
   trySend(message: In): boolean;
   /** Waits for room. The bytes must not change until the promise is fulfilled. */
   send(message: In, options?: Waiting): Promise<void>;
-  /** Null: nothing is there now. */
+  /** Returns null if there is no message now. */
   tryReceive(): Out | null;
-  /** Bytes copied; -1: nothing is there now. */
+  /** Returns the size of the message; -1 if there is none now. */
   tryReceiveInto(target: Uint8Array, offset?: number): number;
-  /** False: nothing is there now. */
+  /** Returns false if there is no message now. */
   tryRead(read: (message: Cursor) => void): boolean;
-  /** Null: the peer has closed and everything was read. */
+  /** Resolves to null once the peer has closed and everything was read. */
   receive(options?: Waiting): Promise<Out | null>;
-  /** Blocks this thread. Null: the peer has closed and everything was read. */
+  /** Blocks this thread. Returns null once the peer has closed and everything was read. */
   receiveSync(options?: { timeout?: number }): Out | null;
   [Symbol.asyncIterator](): AsyncIterableIterator<Out>;
+  /** Arrays of all messages that are there: at least one, at most `max` (default 1024). */
+  batches(options?: { max?: number }): AsyncIterableIterator<Out[]>;
 
   request(message: In, options?: Waiting & { timeout?: number }): Promise<Out>;
   onRequest(handler: ((message: Out) => In | Promise<In>) | null): void;
@@ -131,7 +141,7 @@ export interface Channel<In = Message, Out = Buffer> extends AsyncIterable<Out> 
 export interface Server<In = Message, Out = Buffer> extends AsyncIterable<Channel<In, Out>> {
   readonly path: string;
   readonly closed: boolean;
-  /** Clients that were turned away, and why the last one was. */
+  /** Clients that were refused, and the reason of the last refusal. */
   readonly refusals: { count: number; last: unknown };
   accept(options?: Waiting): Promise<Channel<In, Out>>;
   [Symbol.asyncIterator](): AsyncGenerator<Channel<In, Out>, void, void>;
@@ -142,34 +152,34 @@ export interface Server<In = Message, Out = Buffer> extends AsyncIterable<Channe
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The end of a pair that is handed to a child process or a worker. */
+/** The end of a channelPair() for a child process or a worker. */
 export interface Port {
   readonly fd: number;
-  /** Give the descriptor away, to a worker of this process. */
+  /** Give the descriptor to a worker of this process, which owns it from then on. */
   take(): number;
   /** Close this process's copy, once a child has been started with it. */
   close(): void;
 }
 
-/** Listen for clients at a path. */
+/** Listen for clients on a Unix socket. */
 export function listen<In = Message, Out = Buffer>(
   path: string,
   options?: ChannelOptions<In, Out>,
 ): Promise<Server<In, Out>>;
-/** Connect to a listener, waiting for it to appear: start order does not matter. */
+/** Connect to a server, waiting for it if it is not there yet. */
 export function connect<In = Message, Out = Buffer>(
   path: string,
   options?: ChannelOptions<In, Out>,
 ): Promise<Channel<In, Out>>;
-/** A channel whose other end is handed to a child process or a worker. */
+/** A channel whose other end goes to a child process or a worker. */
 export function channelPair<In = Message, Out = Buffer>(
   options?: ChannelOptions<In, Out>,
 ): { channel: Promise<Channel<In, Out>>; port: Port };
-/** Make a channel of a descriptor that channelPair() made. */
+/** Open a channel on a descriptor that channelPair() made. */
 export function openChannel<In = Message, Out = Buffer>(
   fd: number,
   options?: ChannelOptions<In, Out>,
 ): Promise<Channel<In, Out>>;
 
-/** Options that send any value that the structured clone algorithm takes. */
+/** Options for sending any value that structured clone supports. */
 export const structured: { readonly encode: (value: any) => Buffer; readonly decode: (bytes: Buffer) => any };

@@ -8,7 +8,7 @@ const { invalidArgument, readOptions } = require('./options.js');
 
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
 
-/** The end of a channelPair() that is handed to another process or thread. */
+/** The end of a channelPair() for another process or thread. */
 class Port {
   #fd;
 
@@ -17,13 +17,13 @@ class Port {
     this.#fd = fd;
   }
 
-  /** The descriptor: for a child's stdio, or to send to a worker, which hands it to openChannel(). */
+  /** The descriptor: for a child's stdio, or for a worker, which passes it to openChannel(). */
   get fd() {
-    if (this.#fd < 0) throw new CrossingsError('ERR_CLOSED', 'This end has been handed over or closed.');
+    if (this.#fd < 0) throw new CrossingsError('ERR_CLOSED', 'The port was given away or closed.');
     return this.#fd;
   }
 
-  /** Give the descriptor away, to a worker of this process, which then owns it. */
+  /** Give the descriptor to a worker of this process, which owns it from then on. */
   take() {
     const { fd } = this;
     native.giveAway(fd);
@@ -31,7 +31,7 @@ class Port {
     return fd;
   }
 
-  /** Close this process's copy: once a child has been started with it. */
+  /** Close this process's copy, once a child has been started with it. */
   close() {
     if (this.#fd >= 0) native.closeFd(this.#fd);
     this.#fd = -1;
@@ -39,21 +39,21 @@ class Port {
 }
 
 /**
- * A channel whose other end is handed to a child process or a worker thread.
+ * A channel whose other end goes to a child process or a worker thread.
  * @param {import('./options.js').ChannelOptions} [given] of this end
- * @returns {{channel: Promise<AChannel>, port: Port}} channel: fulfilled when the other end has been opened
+ * @returns {{channel: Promise<AChannel>, port: Port}} channel: fulfilled once the other end was opened
  */
 function channelPair(given) {
   const options = readOptions(given);
   const [mine, other] = native.socketPair();
   const channel = handshake(mine, options, options.timeout, options.signal);
-  channel.catch(() => {}); // whoever awaits it is told; nobody need
+  channel.catch(() => {}); // a user who does not await it gets no unhandled rejection
   return { channel, port: new Port(other) };
 }
 
 /**
- * Make a channel of a descriptor that channelPair() made, inherited by this process or handed to this worker.
- * @param {number} fd it belongs to the channel from then on
+ * Open a channel on a descriptor that channelPair() made, inherited by this process or passed to this worker.
+ * @param {number} fd owned by the channel from then on
  * @param {import('./options.js').ChannelOptions} [given]
  * @returns {Promise<AChannel>}
  */

@@ -9,7 +9,7 @@ const RETRY_MS = 10; // between two attempts to connect
 
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
 
-/** A pause that a signal ends. @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */
+/** A pause that a signal can end. @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */
 function pause(ms, signal) {
   return new Promise((resolve, reject) => {
     const abort = () => {
@@ -25,7 +25,7 @@ function pause(ms, signal) {
 }
 
 /**
- * Connect to a listener, waiting for it to appear: start order does not matter.
+ * Connect to a server, waiting for it if it is not there yet: start order does not matter.
  * @param {string} path of its socket
  * @param {import('./options.js').ChannelOptions} [given]
  * @returns {Promise<AChannel>}
@@ -40,7 +40,8 @@ async function connect(path, given) {
     const fd = native.connect(where);
     const left = deadline - performance.now();
     if (fd >= 0) return handshake(fd, options, Math.max(left, 1), signal);
-    if (left <= 0) throw new CrossingsError('ERR_TIMEOUT', `Nobody has listened at ${where} for ${timeout} ms.`);
+    if (left <= 0)
+      throw new CrossingsError('ERR_TIMEOUT', `No server is listening at ${where} (waited ${timeout} ms).`);
     await pause(Math.min(RETRY_MS, left), signal);
   }
 }

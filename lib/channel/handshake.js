@@ -8,13 +8,13 @@ const { native } = require('./native.js');
 /** @typedef {ReturnType<typeof import('./options.js').readOptions>} Options */
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
 
-/** setTimeout for any number of milliseconds, Infinity included. @param {() => void} call @param {number} ms */
+/** setTimeout for any time, including Infinity. @param {() => void} call @param {number} ms */
 function timer(call, ms) {
   return Number.isFinite(ms) ? setTimeout(call, Math.min(ms, 2 ** 31 - 1)) : undefined;
 }
 
 /**
- * Shake hands over a connected socket. The descriptor is closed when that fails.
+ * Do the handshake over a connected socket. Closes the descriptor if it fails.
  * @param {number} fd
  * @param {Options} options
  * @param {number} timeoutMs
@@ -31,19 +31,19 @@ function handshake(fd, options, timeoutMs, signal) {
   /** @type {(() => void) | undefined} */
   let abort;
   /** @type {Promise<AChannel>} */
-  const meeting = new Promise((resolve, reject) => {
+  const connecting = new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const { uid, pid } = native.peerOf(fd);
     if (uid !== process.geteuid?.() && !options.allowOtherUsers) {
       throw new CrossingsError(
         'ERR_NOT_AUTHORIZED',
-        `The peer, process ${pid}, belongs to user ${uid}, not to ours; the option allowOtherUsers would let it in.`,
+        `Peer not authorized: process ${pid} runs as user ${uid}. Set the option allowOtherUsers to accept it.`,
       );
     }
     const own = native.createRegion(options.capacity, options.wait === 'spin', options.sharedBuffers);
     mine = own;
-    native.sendHello(fd, own.handle); // an empty socket takes a hello at once
-    const look = () => {
+    native.sendHello(fd, own.handle); // never blocks: the socket is empty
+    const readHello = () => {
       try {
         const peer = native.receiveHello(fd, options.sharedBuffers);
         if (!peer) return;
@@ -54,17 +54,17 @@ function handshake(fd, options, timeoutMs, signal) {
         reject(error);
       }
     };
-    poller = new native.Poller(fd, look);
+    poller = new native.Poller(fd, readHello);
     poller.ref();
     late = timer(
-      () => reject(new CrossingsError('ERR_TIMEOUT', `The peer did not shake hands within ${timeoutMs} ms.`)),
+      () => reject(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${timeoutMs} ms.`)),
       timeoutMs,
     );
     abort = () => reject(signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
-    look();
+    readHello();
   });
-  return meeting
+  return connecting
     .catch((error) => {
       poller?.close();
       if (mine) native.releaseRegion(mine.handle, mine.buffer);

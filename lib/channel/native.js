@@ -1,5 +1,5 @@
 'use strict';
-// Loads the addon. Everything native that lib/ uses passes through here, and every error leaves as a CrossingsError.
+// Loads the addon. Everything native that lib/ uses comes from here, and every error is a CrossingsError.
 const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 const { CrossingsError } = require('./errors.js');
@@ -7,9 +7,9 @@ const { CrossingsError } = require('./errors.js');
 /**
  * @typedef {object} NativeRegion
  * @property {unknown} handle
- * @property {ArrayBuffer | SharedArrayBuffer} buffer header, ring data, and the ring data again
+ * @property {ArrayBuffer | SharedArrayBuffer} buffer header, ring data, and the same ring data mapped again
  * @property {number} capacity bytes
- * @property {boolean} neverSleeps does its owner wait by spinning only?
+ * @property {boolean} neverSleeps does its owner only spin?
  *
  * @typedef {object} Poller
  * @property {() => void} ref
@@ -45,13 +45,13 @@ function load() {
   if (!existsSync(path)) {
     throw new CrossingsError(
       'ERR_NOT_BUILT',
-      `crossings has no binary for ${process.platform} on ${process.arch} here; run \`npm install\` in its own folder to build one.`,
+      `No crossings binary for ${process.platform} on ${process.arch}. In a checkout, run \`npm ci\` to build it.`,
     );
   }
   return require(path);
 }
 
-/** Calls a native function; what it throws becomes a CrossingsError. @param {Function} call */
+/** Wraps a native function, so that it throws CrossingsErrors. @param {Function} call */
 const translated =
   (call) =>
   (/** @type {any[]} */ ...args) => {

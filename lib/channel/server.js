@@ -13,7 +13,7 @@ const PAUSE_MS = 100; // after an accept that failed
 /** @typedef {ReturnType<typeof import('./options.js').readOptions>} Options */
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
 
-/** Listens at a path; gives a channel for each client. */
+/** Listens at a path, and gives a channel for each client. */
 class Server {
   #fd;
   #options;
@@ -21,19 +21,19 @@ class Server {
   /** @type {AChannel[]} */ #ready = [];
   /** @type {{resolve: (channel: AChannel) => void, reject: (error: unknown) => void}[]} */ #accepting = [];
   #stop = new AbortController();
-  #shaking = 0;
+  #handshakes = 0;
   #refusals = 0;
   /** @type {unknown} */ #lastRefusal = null;
   #unreferenced = false;
 
   /** @param {string} path @param {number} fd @param {Options} options */
   constructor(path, fd, options) {
-    setMaxListeners(0, this.#stop.signal); // every handshake under way listens
-    /** Where this server listens. */
+    setMaxListeners(0, this.#stop.signal); // each handshake in progress adds a listener
+    /** The path of the socket. */
     this.path = path;
     this.#fd = fd;
     this.#options = options;
-    this.#poller = new native.Poller(fd, () => this.#greet());
+    this.#poller = new native.Poller(fd, () => this.#acceptClients());
     this.#poller.ref();
   }
 
@@ -42,44 +42,44 @@ class Server {
     return this.#fd < 0;
   }
 
-  /** Clients that were turned away, and why the last one was. */
+  /** Clients that were refused, and the reason of the last refusal. */
   get refusals() {
     return { count: this.#refusals, last: this.#lastRefusal };
   }
 
-  get #hasPlace() {
-    return this.#shaking < MOST_HANDSHAKES && this.#ready.length < MOST_UNACCEPTED;
+  get #mayAccept() {
+    return this.#handshakes < MOST_HANDSHAKES && this.#ready.length < MOST_UNACCEPTED;
   }
 
-  /** Shake hands with the clients that have come; each on its own, so that a silent one holds nobody up. */
-  #greet() {
-    while (this.#fd >= 0 && this.#hasPlace) {
+  /** Accept the clients that wait. Each does its own handshake, so that a silent one does not hold up the others. */
+  #acceptClients() {
+    while (this.#fd >= 0 && this.#mayAccept) {
       let fd = -1;
       try {
         fd = native.accept(this.#fd);
       } catch (error) {
-        // Out of descriptors, say. They are still there, and would be told of again and again: look later.
+        // Out of descriptors, for example. The clients still wait, and the poller would report them again at once: try later.
         this.#refuse(error);
         this.#poller.pause();
-        setTimeout(() => this.#greet(), PAUSE_MS).unref();
+        setTimeout(() => this.#acceptClients(), PAUSE_MS).unref();
         return;
       }
       if (fd < 0) {
         this.#poller.resume();
         return;
       }
-      this.#shaking++;
+      this.#handshakes++;
       handshake(fd, this.#options, this.#options.timeout, this.#stop.signal)
         .then(
-          (channel) => this.#hand(channel),
+          (channel) => this.#deliver(channel),
           (error) => this.#refuse(error),
         )
         .finally(() => {
-          this.#shaking--;
-          this.#greet();
+          this.#handshakes--;
+          this.#acceptClients();
         });
     }
-    if (this.#fd >= 0) this.#poller.pause(); // the others wait in the kernel's queue
+    if (this.#fd >= 0) this.#poller.pause(); // later clients wait in the kernel's queue
   }
 
   /** @param {unknown} error */
@@ -89,7 +89,7 @@ class Server {
   }
 
   /** @param {AChannel} channel */
-  #hand(channel) {
+  #deliver(channel) {
     if (this.#fd < 0) {
       channel.close();
       return;
@@ -107,10 +107,10 @@ class Server {
   async accept(options) {
     const signal = readSignal(options);
     signal?.throwIfAborted();
-    if (this.#fd < 0) throw new CrossingsError('ERR_CLOSED', 'This server is closed.');
+    if (this.#fd < 0) throw new CrossingsError('ERR_CLOSED', 'The server is closed.');
     const ready = this.#ready.shift();
     if (ready) {
-      this.#greet();
+      this.#acceptClients();
       return ready;
     }
     return new Promise((resolve, reject) => {
@@ -146,27 +146,27 @@ class Server {
     }
   }
 
-  /** While it listens, the process stays alive (the default). */
+  /** Listening keeps the process alive (the default). */
   ref() {
     if (this.#unreferenced && !this.closed) this.#poller.ref();
     this.#unreferenced = false;
     return this;
   }
 
-  /** The process may end although this server listens. */
+  /** Listening does not keep the process alive. */
   unref() {
     if (!this.closed) this.#poller.unref();
     this.#unreferenced = true;
     return this;
   }
 
-  /** Stop listening and remove the socket file. Channels that were accepted stay open; others are closed. */
+  /** Stop listening and remove the socket file. Accepted channels stay open; others are closed. */
   async close() {
     if (this.#fd < 0) return;
     this.#poller.close();
     native.unlisten(this.path, this.#fd);
     this.#fd = -1;
-    const error = new CrossingsError('ERR_CLOSED', 'This server is closed.');
+    const error = new CrossingsError('ERR_CLOSED', 'The server is closed.');
     this.#stop.abort(error);
     for (const waiter of this.#accepting.splice(0)) waiter.reject(error);
     await Promise.all(this.#ready.splice(0).map((channel) => channel.close()));
@@ -178,8 +178,8 @@ class Server {
     this.#fd = -1;
   };
 
-  /** The socket file goes with the process, if that ends by itself. @returns {this} */
-  tidyOnExit() {
+  /** Remove the socket file when the process exits normally. @returns {this} */
+  removeFileOnExit() {
     process.on('exit', this.#removeFile);
     return this;
   }
@@ -194,7 +194,7 @@ class Server {
 }
 
 /**
- * Listen for clients at a path. Its socket file is for this user only; one on which nobody answers any more is taken over.
+ * Listen for clients at a path. Only this user can connect. A socket file left behind by a dead server is replaced.
  * @param {string} path
  * @param {import('./options.js').ChannelOptions} [given] of every channel
  * @returns {Promise<Server>}
@@ -203,7 +203,7 @@ async function listen(path, given) {
   const where = readPath(path);
   const options = readOptions(given);
   options.signal?.throwIfAborted();
-  const server = new Server(where, native.listen(where, options.allowOtherUsers), options).tidyOnExit();
+  const server = new Server(where, native.listen(where, options.allowOtherUsers), options).removeFileOnExit();
   options.signal?.addEventListener('abort', () => server.close(), { once: true });
   return server;
 }

@@ -7,7 +7,7 @@ const { tripsPerReadingOf } = require('./transports.js');
 
 const TRIPS = [2000, 6000];
 const MESSAGES = [10_000, 30_000];
-const WARMUP_FACTOR = 1.2; // side.js makes a fifth more trips than it times
+const WARMUP_FACTOR = 1.2; // each exchange makes a fifth more trips and messages than it times
 
 /**
  * @param {import('./transports.js').Transport} transport
@@ -28,7 +28,7 @@ async function countCrossings(transport, commandOf, { countMethod, signal }) {
   try {
     const few = await count(fewTrips, fewMessages);
     const perTrip = slope(few, await count(manyTrips, fewMessages), (manyTrips - fewTrips) * WARMUP_FACTOR);
-    const perMessage = slope(few, await count(fewTrips, manyMessages), manyMessages - fewMessages);
+    const perMessage = slope(few, await count(fewTrips, manyMessages), (manyMessages - fewMessages) * WARMUP_FACTOR);
     return {
       perRoundTrip: Math.max(0, perTrip.total),
       perMessage: Math.max(0, perMessage.total),

@@ -1,6 +1,6 @@
 'use strict';
 // Messages sent by a call and received by a listener: every transport but the ring.
-const { allTrips, check, makeMessage, now, warmupOf } = require('./messages.js');
+const { allTrips, check, makeMessage, now, streamed, warmupMessagesOf, warmupOf } = require('./messages.js');
 
 const WINDOW = 64; // messages in flight from a sender without back-pressure
 
@@ -39,35 +39,40 @@ async function first(end, work) {
   });
   if (messages === 0) return { times, streamNs: 0 };
   const all = Array.from({ length: WINDOW }, (_, i) => makeMessage(i, work));
-  const done = new Promise((resolve) => {
-    arrived = resolve;
-  });
-  const began = now();
   const paced = !end.awaited && !end.onDrain;
-  for (let i = 0; i < messages; i++) {
-    const message = text ? makeMessage(i, work) : all[i % WINDOW];
-    if (!text) message.writeInt32LE(i, 0);
-    // A port does not report that it is full, so send a window of messages per turn of the event loop. A promise per
-    // message would measure promises.
-    if (!paced) await sendAndWait(end, end.onDrain ? Buffer.from(message) : message);
-    else if (i % WINDOW === WINDOW - 1) await Promise.resolve(end.send(message)).then(() => new Promise(setImmediate));
-    else end.send(message);
-  }
-  await done;
+  const stream = async (/** @type {number} */ count) => {
+    const done = new Promise((resolve) => {
+      arrived = resolve;
+    });
+    for (let i = 0; i < count; i++) {
+      const message = text ? makeMessage(i, work) : all[i % WINDOW];
+      if (!text) message.writeInt32LE(i, 0);
+      // A port does not report that it is full, so send a window of messages per turn of the event loop. A promise per
+      // message would measure promises.
+      if (!paced) await sendAndWait(end, end.onDrain ? Buffer.from(message) : message);
+      else if (i % WINDOW === WINDOW - 1)
+        await Promise.resolve(end.send(message)).then(() => new Promise(setImmediate));
+      else end.send(message);
+    }
+    await done;
+  };
+  await stream(warmupMessagesOf(work));
+  const began = now();
+  await stream(messages);
   return { times, streamNs: now() - began };
 }
 
 /** @param {import('../transports.js').End} end @param {import('./messages.js').Work} work */
 async function other(end, work) {
-  const { messages } = work;
   const trips = allTrips(work);
   let number = 0;
   end.onMessage((message) => {
     if (number < trips) {
       end.send(message);
     } else {
-      check(message, number - trips);
-      if (number === trips + messages - 1) end.send(message);
+      const { due, isLast } = streamed(number - trips, work);
+      check(message, due);
+      if (isLast) end.send(message);
     }
     number++;
   });

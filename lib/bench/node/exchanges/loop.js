@@ -1,6 +1,6 @@
 'use strict';
 // The ring's try interface in tight loops that never wait for the event loop.
-const { allTrips, now, warmupOf } = require('./messages.js');
+const { allTrips, now, warmupMessagesOf, warmupOf } = require('./messages.js');
 
 /** @param {any} channel @param {Uint8Array} target */
 function receiveNow(channel, target) {
@@ -37,12 +37,16 @@ async function first({ channel }, work) {
     for (let j = 0; j < tripsPerReading; j++) trip();
     times.push((now() - start) / tripsPerReading);
   }
+  const stream = (/** @type {number} */ count) => {
+    for (let i = 0; i < count; i++) {
+      stamp(word, i);
+      sendNow(channel, message);
+    }
+    if (count > 0) receiveNow(channel, answer); // the other side has received them all
+  };
+  stream(warmupMessagesOf(work));
   const began = now();
-  for (let i = 0; i < messages; i++) {
-    stamp(word, i);
-    sendNow(channel, message);
-  }
-  if (messages > 0) receiveNow(channel, answer); // the other side has received them all
+  stream(messages);
   return { times, streamNs: now() - began };
 }
 
@@ -55,11 +59,13 @@ async function other({ channel, close }, work) {
     receiveNow(channel, message);
     sendNow(channel, message);
   }
-  for (let i = 0; i < messages; i++) {
-    receiveNow(channel, message);
-    if (word[0] !== i) throw new Error(`expected message ${i}, got message ${word[0]}`);
+  for (const count of [warmupMessagesOf(work), messages]) {
+    for (let i = 0; i < count; i++) {
+      receiveNow(channel, message);
+      if (word[0] !== i) throw new Error(`expected message ${i}, got message ${word[0]}`);
+    }
+    if (count > 0) sendNow(channel, message);
   }
-  if (messages > 0) sendNow(channel, message);
   await close();
 }
 

@@ -1,7 +1,7 @@
 'use strict';
 // What every exchange shares: its task, the clock, and messages that carry their number in the first four bytes.
 
-const WARMUP_SHARE = 0.2; // of the trips, before timing begins: time to compile the code
+const WARMUP_SHARE = 0.2; // of the trips and of the messages, before timing begins: time to compile the code
 
 /**
  * What one side of a sample does.
@@ -18,6 +18,21 @@ const WARMUP_SHARE = 0.2; // of the trips, before timing begins: time to compile
 
 /** Trips that are not timed. @param {Work} work */
 const warmupOf = ({ trips }) => Math.ceil(trips * WARMUP_SHARE);
+
+/** Messages of the throughput pass that are not timed; the other side acknowledges them, too. @param {Work} work */
+const warmupMessagesOf = ({ messages }) => Math.ceil(messages * WARMUP_SHARE);
+
+/**
+ * What the other side does with a message after the round trips: the number that it must have, and whether it is the last one
+ * of the warm-up or of the throughput pass, which is acknowledged.
+ * @param {number} index among these messages
+ * @param {Work} work
+ */
+function streamed(index, work) {
+  const warmup = warmupMessagesOf(work);
+  const due = index < warmup ? index : index - warmup;
+  return { due, isLast: index === warmup - 1 || index === warmup + work.messages - 1 };
+}
 
 /** All trips: the last reading of the clock may complete its number. @param {Work} work */
 const allTrips = (work) => warmupOf(work) + Math.ceil(work.trips / work.tripsPerReading) * work.tripsPerReading;
@@ -46,4 +61,4 @@ function check(message, due) {
 /** Nanoseconds. */
 const now = () => Number(process.hrtime.bigint());
 
-module.exports = { warmupOf, allTrips, makeMessage, check, now };
+module.exports = { warmupOf, warmupMessagesOf, streamed, allTrips, makeMessage, check, now };

@@ -1,7 +1,7 @@
 'use strict';
 // Requests over the ring: request() on the first side, onRequest() on the other. Throughput is that of 64 requests at a time.
 const { timeTrips } = require('./await.js');
-const { check, makeMessage, now } = require('./messages.js');
+const { check, makeMessage, now, warmupMessagesOf } = require('./messages.js');
 
 const OUTSTANDING = 64;
 
@@ -18,11 +18,15 @@ async function first({ channel }, work) {
     }
   });
   const all = Array.from({ length: OUTSTANDING }, (_, i) => makeMessage(i, work));
+  const stream = async (/** @type {number} */ count) => {
+    for (let done = 0; done < count; done += OUTSTANDING) {
+      const responses = await Promise.all(all.map((message) => channel.request(message)));
+      check(responses[OUTSTANDING - 1], OUTSTANDING - 1);
+    }
+  };
+  await stream(warmupMessagesOf(work));
   const began = now();
-  for (let done = 0; done < work.messages; done += OUTSTANDING) {
-    const responses = await Promise.all(all.map((message) => channel.request(message)));
-    check(responses[OUTSTANDING - 1], OUTSTANDING - 1);
-  }
+  await stream(work.messages);
   return { times, streamNs: now() - began };
 }
 
