@@ -9,6 +9,10 @@ async function asInTheReadme(): Promise<void> {
   });
   for await (const channel of server) {
     for await (const message of channel) message.readUInt8(0);
+    for await (const batch of channel.batches({ max: 100 })) batch[0]?.readUInt8(0);
+    const { looks, looksAnswered, looking }: { looks: number; looksAnswered: number; looking: boolean } =
+      channel.stats();
+    if (looking && looksAnswered > looks) throw new Error();
   }
   await using channel = await connect('/tmp/feed.sock', { signal: AbortSignal.timeout(10) });
   const sent: boolean =

@@ -37,7 +37,7 @@ function handshake(fd, options, timeoutMs, signal) {
     if (uid !== process.geteuid?.() && !options.allowOtherUsers) {
       throw new CrossingsError(
         'ERR_NOT_AUTHORIZED',
-        `Peer not authorized: process ${pid} runs as user ${uid}. Set the option allowOtherUsers to accept it.`,
+        `Peer not authorized: process ${pid} runs as user ${uid}, not ${process.geteuid?.()}. Set the option allowOtherUsers to accept it.`,
       );
     }
     const own = native.createRegion(options.capacity, options.wait === 'spin', options.sharedBuffers);
@@ -57,7 +57,7 @@ function handshake(fd, options, timeoutMs, signal) {
     poller = new native.Poller(fd, readHello);
     poller.ref();
     late = timer(
-      () => reject(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${timeoutMs} ms.`)),
+      () => reject(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`)),
       timeoutMs,
     );
     abort = () => reject(signal?.reason);
