@@ -1,12 +1,12 @@
 'use strict';
-// What has arrived: reads frames from the ring, copies messages out, hands requests and responses to whom they concern, and
-// keeps messages that arrived before an awaited response until someone receives them.
+// Incoming frames: reads frames from the ring, copies messages out of it, dispatches requests and responses, and keeps an
+// inbox of messages that arrived before an awaited response and have not been received yet.
 const { corruptPeer } = require('./errors.js');
 const { KIND } = require('./layout.js');
 const { Slab } = require('./slab.js');
 
-const MOST_NUMBERED_FRAMES = 1000; // passed in search of a message; then others get a turn
-const INBOX_OVERHEAD_BYTES = 128; // counted for each message in the inbox, so that empty ones count, too
+const MAX_NUMBERED_FRAMES = 1000; // processed in one search for a message, so that other work gets a turn
+const INBOX_OVERHEAD_BYTES = 128; // added to the size of each message in the inbox, so that empty messages count, too
 const NUMBER_BYTES = 4;
 
 /** @typedef {{kind: number, number: number, payload: Buffer}} NumberedFrame */
@@ -15,17 +15,17 @@ class Arrivals {
   #connection;
   #reader;
   #slab = new Slab();
-  /** @type {Buffer[]} messages that arrived before a response that is awaited */ #inbox = [];
+  /** @type {Buffer[]} messages that arrived before an awaited response */ #inbox = [];
   #inboxNext = 0; // index of the oldest message in #inbox
   #inboxBytes = 0;
-  /** @type {NumberedFrame[]} requests and responses that have not been dispatched yet */ #numbered = [];
+  /** @type {NumberedFrame[]} requests and responses not dispatched yet */ #numbered = [];
   #onNumbered;
   #onMore;
 
   /**
    * @param {InstanceType<typeof import('./connection.js').Connection>} connection
    * @param {() => void} onNumbered called when requests or responses have been set aside
-   * @param {() => void} onMore called when the ring may hold more of them, but the search has stopped
+   * @param {() => void} onMore called when a search stopped early and the ring may hold more frames
    */
   constructor(connection, onNumbered, onMore) {
     this.#connection = connection;
@@ -44,15 +44,15 @@ class Arrivals {
   }
 
   /**
-   * Size in bytes of the next message in the ring, or -1. Sets requests and responses that precede it aside; dispatch()
-   * delivers them, because their receivers may call anything on this channel.
+   * Size in bytes of the next message in the ring, or -1. Requests and responses before it are set aside for
+   * dispatch(), because their handlers may call any method of this channel.
    */
   peek() {
     const reader = this.#reader;
     const connection = this.#connection;
     if (!connection.isReadable) connection.throwError();
     try {
-      for (let passed = 0; passed < MOST_NUMBERED_FRAMES; passed++) {
+      for (let passed = 0; passed < MAX_NUMBERED_FRAMES; passed++) {
         const size = reader.peek();
         if (size < 0) {
           connection.ringForRoom();
@@ -81,7 +81,7 @@ class Arrivals {
     if (this.#numbered.length === 1) this.#onNumbered();
   }
 
-  /** Are there requests or responses that were not dispatched yet? */
+  /** Are there requests or responses that have not been dispatched yet? */
   get hasNumbered() {
     return this.#numbered.length > 0;
   }
@@ -89,12 +89,12 @@ class Arrivals {
   /**
    * Deliver the requests and responses that were set aside.
    * @param {InstanceType<typeof import('./requests.js').Requests>} requests
-   * @param {() => boolean} mayDispatch asked before each
+   * @param {() => boolean} mayDispatch called before each one; false stops the loop
    */
   dispatch(requests, mayDispatch) {
     if (this.#numbered.length === 0) return;
     const frames = this.#numbered;
-    this.#numbered = []; // what is dispatched may set further ones aside
+    this.#numbered = []; // the handlers may cause more frames to be set aside
     let next = 0;
     while (next < frames.length && mayDispatch()) {
       const { kind, number, payload } = frames[next++];
@@ -109,7 +109,7 @@ class Arrivals {
     this.#connection.ringForRoom();
   }
 
-  /** The next message in memory of its own, or null if nothing is there now. @returns {Buffer | null} */
+  /** Copy the next message out. Returns null if none has arrived. @returns {Buffer | null} */
   take() {
     if (this.hasInbox) return this.takeFromInbox();
     const reader = this.#reader;
@@ -122,16 +122,17 @@ class Arrivals {
   }
 
   /**
-   * Add the messages that are there to an array, until a request or a response comes or the array is full.
+   * Append the available messages to an array. Stops at a request or response, when the array has `max` elements, or when
+   * the byte limit is reached.
    * @param {unknown[]} batch
    * @param {number} max length of the array
-   * @param {number} mostBytes of the messages together
+   * @param {number} maxBytes stop once the appended messages reach this total size
    */
-  takeMany(batch, max, mostBytes) {
+  takeMany(batch, max, maxBytes) {
     if (this.hasInbox || !this.#connection.isReadable) return;
     const reader = this.#reader;
     const slab = this.#slab;
-    let left = mostBytes;
+    let left = maxBytes;
     while (batch.length < max && left > 0) {
       const size = reader.peekMessage();
       if (size < 0) return;
@@ -142,7 +143,7 @@ class Arrivals {
     }
   }
 
-  /** Like take(), and null once the channel cannot be read any more. @returns {Buffer | null} */
+  /** Like take(), but returns null instead of throwing when the channel is no longer readable. @returns {Buffer | null} */
   takeIfReadable() {
     return this.#connection.isReadable ? this.take() : null;
   }
@@ -154,7 +155,7 @@ class Arrivals {
     return message;
   }
 
-  /** The oldest message in the inbox, which must have one. */
+  /** The oldest message in the inbox. The inbox must not be empty. */
   peekInbox() {
     return this.#inbox[this.#inboxNext];
   }
@@ -168,14 +169,14 @@ class Arrivals {
       this.#inboxNext = 0;
     }
     this.#inboxBytes -= message.length + INBOX_OVERHEAD_BYTES;
-    if (wasFull && !this.inboxIsFull) this.#onMore(); // a response may be behind a message that had no place
+    if (wasFull && !this.inboxIsFull) this.#onMore(); // behind a message that did not fit, there may be a response
     return message;
   }
 
   /**
-   * Search the ring for requests and responses, which must be found even if nobody receives messages. Messages before them
-   * go to the inbox until it is full.
-   * @param {() => boolean} mayTake asked before each message
+   * Search the ring for requests and responses, even if the user receives no messages. Messages found on the way are moved
+   * to the inbox until it is full.
+   * @param {() => boolean} mayTake called before each message; false stops the search
    */
   search(mayTake) {
     while (!this.inboxIsFull || !this.#connection.isOpen) {

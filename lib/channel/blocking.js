@@ -1,11 +1,11 @@
 'use strict';
-// receiveSync(): waits for a message and blocks this thread meanwhile.
+// receiveSync(): blocks this thread until a message arrives.
 const { FOR_DATA, FOR_ROOM } = require('./connection.js');
 const { CrossingsError } = require('./errors.js');
 const { PENDING } = require('./waiters.js');
 
-const LOOKS_A_READING = 64;
-const LONGEST_POLL_MS = 1e6;
+const LOOKS_PER_READING = 64;
+const MAX_POLL_MS = 1e6;
 
 /**
  * @param {object} channel
@@ -25,7 +25,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
       const message = attemptUntil(attempt, Math.min(performance.now() + spinMs, deadline));
       if (message !== PENDING) return message;
       connection.answerDoorbell();
-      serveSenders(); // they cannot progress otherwise while this thread is blocked
+      serveSenders(); // pending sends cannot make progress on the event loop while this thread is blocked
       const last = attempt();
       if (last !== PENDING) return last;
       if (performance.now() >= deadline) throw new CrossingsError('ERR_TIMEOUT', `No message within ${timeoutMs} ms.`);
@@ -48,7 +48,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     if (!connection.reader.isReady() && connection.isOpen) {
       pump.sleeps++;
       const leftMs = deadline - performance.now();
-      connection.waitForDoorbell(leftMs > LONGEST_POLL_MS ? LONGEST_POLL_MS : Math.max(0, Math.ceil(leftMs)));
+      connection.waitForDoorbell(leftMs > MAX_POLL_MS ? MAX_POLL_MS : Math.max(0, Math.ceil(leftMs)));
     }
     connection.announceSleep(0);
   }
@@ -57,7 +57,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
 /** @param {() => unknown} attempt @param {number} until */
 function attemptUntil(attempt, until) {
   do {
-    for (let look = 0; look < LOOKS_A_READING; look++) {
+    for (let look = 0; look < LOOKS_PER_READING; look++) {
       const message = attempt();
       if (message !== PENDING) return message;
     }

@@ -1,6 +1,6 @@
 'use strict';
-// channelPair() and openChannel(): a channel without a path. One end stays here; the other goes to a child process or a
-// worker thread as a file descriptor.
+// channelPair() and openChannel(): a channel without a path. One end stays here; the other is passed to a child
+// process or a worker thread as a file descriptor.
 const { CrossingsError } = require('./errors.js');
 const { handshake } = require('./handshake.js');
 const { native } = require('./native.js');
@@ -17,13 +17,13 @@ class Port {
     this.#fd = fd;
   }
 
-  /** The descriptor: for a child's stdio, or for a worker, which passes it to openChannel(). */
+  /** The file descriptor: put it in a child's stdio option, or use take() to transfer it to a worker. */
   get fd() {
-    if (this.#fd < 0) throw new CrossingsError('ERR_CLOSED', 'The port was given away or closed.');
+    if (this.#fd < 0) throw new CrossingsError('ERR_CLOSED', 'The port was transferred or closed.');
     return this.#fd;
   }
 
-  /** Give the descriptor to a worker of this process, which owns it from then on. */
+  /** Transfer the descriptor to a worker of this process. The worker owns it from then on. */
   take() {
     const { fd } = this;
     native.giveAway(fd);
@@ -31,7 +31,7 @@ class Port {
     return fd;
   }
 
-  /** Close this process's copy, once a child has been started with it. */
+  /** Close this process's copy. Call this after starting the child that inherits the descriptor. */
   close() {
     if (this.#fd >= 0) native.closeFd(this.#fd);
     this.#fd = -1;
@@ -39,21 +39,21 @@ class Port {
 }
 
 /**
- * A channel whose other end goes to a child process or a worker thread.
- * @param {import('./options.js').ChannelOptions} [given] of this end
- * @returns {{channel: Promise<AChannel>, port: Port}} channel: fulfilled once the other end was opened
+ * Create a channel whose other end is passed to a child process or a worker thread.
+ * @param {import('./options.js').ChannelOptions} [given] options of this end
+ * @returns {{channel: Promise<AChannel>, port: Port}} channel is fulfilled when the other end has been opened
  */
 function channelPair(given) {
   const options = readOptions(given);
   const [mine, other] = native.socketPair();
   const channel = handshake(mine, options, options.timeout, options.signal);
-  channel.catch(() => {}); // a user who does not await it gets no unhandled rejection
+  channel.catch(() => {}); // no unhandled rejection if the caller never awaits it
   return { channel, port: new Port(other) };
 }
 
 /**
  * Open a channel on a descriptor that channelPair() made, inherited by this process or passed to this worker.
- * @param {number} fd owned by the channel from then on
+ * @param {number} fd the channel takes ownership of it
  * @param {import('./options.js').ChannelOptions} [given]
  * @returns {Promise<AChannel>}
  */

@@ -1,6 +1,6 @@
 'use strict';
-// The channel that users hold: its public calls, with the short paths that a hot conversation takes. Sending and receiving are
-// JavaScript on mapped memory; the addon is called only to ring the doorbell of a peer that sleeps.
+// The public Channel class, including the fast paths of a busy channel. Sending and receiving are plain JavaScript on mapped
+// memory. The addon is called only to ring the doorbell of a sleeping peer, or to sleep and wake up here.
 const { Arrivals } = require('./arrivals.js');
 const { receiveBlocking } = require('./blocking.js');
 const { Connection } = require('./connection.js');
@@ -54,11 +54,11 @@ class Channel {
     this.#pump = new Pump(this.#connection, this.#arrivals, this.#requests, this.#pacer);
     this.#outgoing = new Outgoing(this.#connection, this.#pump, this.#pacer, options.encode);
     this.#incoming = new Incoming(this.#connection, this.#arrivals, this.#pump, this.#pacer, options.decode);
-    /** The process at the other end, as the kernel knew it when the socket was connected. */
+    /** The process at the other end, as reported by the kernel when the socket was connected. */
     this.peer = Object.freeze({ uid: ends.uid, pid: ends.pid });
   }
 
-  /** The largest message that send() takes, bytes. */
+  /** The largest message that send() accepts, in bytes. */
   get maxMessageBytes() {
     return this.#connection.maxMessageBytes;
   }
@@ -71,17 +71,17 @@ class Channel {
   // ---- Sending ----
 
   /**
-   * Send without waiting.
+   * Send without waiting for room.
    * @param {import('../index.js').Message} message
-   * @returns {boolean} false if there is no room now, or other sends wait for it already
+   * @returns {boolean} false if there is no room, or if earlier sends are still waiting for room
    */
   trySend(message) {
     return this.#outgoing.trySend(message);
   }
 
   /**
-   * Send, waiting for room. Messages go out in the order of the calls, and those of one tick are published together. The
-   * bytes must not change until the promise is fulfilled.
+   * Send, waiting for room if necessary. Messages are sent in the order of the calls; consecutive sends in one tick are
+   * usually published together. Do not change the bytes until the promise is fulfilled.
    * @param {import('../index.js').Message} message
    * @param {{signal?: AbortSignal}} [options]
    * @returns {Promise<void>}
@@ -96,7 +96,7 @@ class Channel {
     }
   }
 
-  /** Hold messages back until uncork() was called as often as cork(). They are then published together. */
+  /** Hold messages back until uncork() has been called as often as cork(), then publish them together. */
   cork() {
     if (this.#connection.state === CLOSED) this.#connection.throwError();
     this.#connection.corked++;
@@ -113,8 +113,8 @@ class Channel {
   // ---- Receiving without waiting ----
 
   /**
-   * The next message, in memory of its own, or null if nothing is there now.
-   * @returns {any} a Buffer, or what the option decode makes of it
+   * Receive the next message, or null if none has arrived.
+   * @returns {any} a Buffer with its own copy of the message, or what the option decode returns for it
    */
   tryReceive() {
     const bytes = this.#arrivals.take();
@@ -122,16 +122,16 @@ class Channel {
   }
 
   /**
-   * Copy the next message into a buffer of the caller's. Allocates nothing. The option decode does not apply.
+   * Copy the next message into the caller's buffer. Allocates nothing. The option decode does not apply.
    * @param {Uint8Array} target
    * @param {number} [offset]
-   * @returns {number} the message's size in bytes; -1 if nothing is there now
+   * @returns {number} the message's size in bytes; -1 if no message has arrived
    */
   tryReceiveInto(target, offset = 0) {
     if (this.#arrivals.hasInbox) return this.#inboxInto(target, offset);
     const reader = this.#reader;
     const connection = this.#connection;
-    // A caller that polls should get the message without delay: the usual cases are kept short.
+    // Fast path for callers that poll: the common cases take as few steps as possible.
     let size = connection.state < CORRUPT ? reader.peekMessage() : -2;
     if (size === -1 && connection.state === OPEN && !reader.mustRing) return -1;
     if (size < 0) {
@@ -139,7 +139,7 @@ class Channel {
       if (size < 0) return this.#incoming.nothing(-1);
     }
     if (
-      (target !== reader.target && !(target instanceof Uint8Array)) || // the target of the last call was checked then
+      (target !== reader.target && !(target instanceof Uint8Array)) || // the previous call's target has been checked
       !(Number.isInteger(offset) && offset >= 0 && offset + size <= target.length)
     ) {
       throwBadTarget(target, offset, size);
@@ -161,8 +161,8 @@ class Channel {
 
   /**
    * Read the next message in place, without copying it.
-   * @param {(message: ReadCursor) => void} read called at once, with a cursor that is valid until it returns
-   * @returns {boolean} false if nothing is there now
+   * @param {(message: ReadCursor) => void} read called synchronously with a cursor that is valid until it returns
+   * @returns {boolean} false if no message has arrived
    */
   tryRead(read) {
     if (typeof read !== 'function') invalidArgument('read', 'a function', read);
@@ -189,7 +189,7 @@ class Channel {
   /**
    * Wait for a message.
    * @param {{signal?: AbortSignal}} [options]
-   * @returns {Promise<any>} null: the peer closed and everything was read
+   * @returns {Promise<any>} null after the peer has closed and all its messages have been read
    */
   receive(options) {
     try {
@@ -200,16 +200,16 @@ class Channel {
   }
 
   /**
-   * Wait for a message and block this thread meanwhile: for workers and scripts.
+   * Block this thread until a message arrives. Intended for workers and scripts.
    * @param {{timeout?: number}} [options] milliseconds
-   * @returns {any} null: the peer closed and everything was read
+   * @returns {any} null after the peer has closed and all its messages have been read
    */
   receiveSync(options) {
     const timeoutMs = readTimeout(options);
     if (this.#pump.receivers.size > 0)
       throw new CrossingsError(
         'ERR_INVALID_ARGUMENT',
-        'receiveSync() cannot run while a receive() is pending. Await that first.',
+        'receiveSync() cannot run while a receive() is pending. Await the pending receive() first.',
       );
     const message = receiveBlocking(
       { connection: this.#connection, pump: this.#pump, attempt: () => this.#incoming.attempt() },
@@ -225,7 +225,7 @@ class Channel {
   }
 
   /**
-   * Iterates over arrays of messages: each holds all that are there, at least one and at most `max`.
+   * Iterates over arrays of messages. Each array holds the messages available at that time: at least one, at most `max`.
    * @param {{max?: number}} [options] default 1024
    */
   batches(options) {
@@ -256,8 +256,8 @@ class Channel {
 
   /**
    * Respond to the peer's requests.
-   * @param {((message: any) => any) | null} handler returns the response, or a promise of it; what it throws becomes the
-   *   requester's ERR_REQUEST_FAILED. null: handle no more.
+   * @param {((message: any) => any) | null} handler returns the response, or a promise of it; if it throws or
+   *   rejects, the requester gets ERR_REQUEST_FAILED. null removes the handler.
    */
   onRequest(handler) {
     if (!this.#connection.isReadable) this.#connection.throwError();
@@ -277,8 +277,8 @@ class Channel {
   // ---- Streams ----
 
   /**
-   * This channel as a Node stream. In object mode each chunk is a message, as receive() returns it. In byte mode message
-   * boundaries mean nothing, and a chunk larger than the largest message is split.
+   * This channel as a Node stream. In object mode each chunk is a message, as receive() returns it. In byte mode,
+   * message boundaries have no meaning, and a chunk that exceeds maxMessageBytes is split.
    * @param {{objectMode?: boolean}} [options]
    * @returns {import('node:stream').Duplex}
    */
@@ -294,23 +294,23 @@ class Channel {
     return toWebStreams(/** @type {any} */ (this));
   }
 
-  // ---- Life ----
+  // ---- Lifetime ----
 
-  /** A call that waits on this channel keeps the process alive (the default). */
+  /** Pending calls on this channel keep the process alive (the default). */
   ref() {
     this.#pump.unreferenced = false;
     if (this.#connection.isOpen) this.#pump.run();
     return this;
   }
 
-  /** A call that waits on this channel does not keep the process alive. */
+  /** Pending calls on this channel do not keep the process alive. */
   unref() {
     this.#pump.unreferenced = true;
     if (this.#connection.isOpen) this.#pump.run();
     return this;
   }
 
-  /** What has happened on this channel so far, and what it has learned about waiting. */
+  /** Counters of this channel so far, and the current state of its adaptive spinning. */
   stats() {
     const { writer, doorbellsRung, doorbellsAnswered } = this.#connection;
     return {
@@ -328,7 +328,7 @@ class Channel {
   }
 
   #onDoorbell() {
-    // What the peer left is read first; receivers then learn of the end.
+    // Messages that the peer sent before it closed or died are read first. Only then do receivers see the end.
     this.#connection.answerDoorbell();
     this.#pump.wake();
   }
@@ -339,12 +339,12 @@ class Channel {
     this.#requests.handler = null;
     this.#pump.receivers.rejectAll(error);
     this.#pump.senders.rejectAll(error);
-    this.#pump.runSoon(); // nothing is waited for any more
+    this.#pump.runSoon(); // no call is pending any more: leave the waiting phase
   }
 
   /**
-   * Close this side. What was sent can still be read by the peer, which then finds the end. Calls that wait here are
-   * rejected with ERR_CLOSED, and so is every later call.
+   * Close this side. The peer can still read what was sent; after that it sees the end. Pending and later calls on this
+   * side are rejected with ERR_CLOSED.
    * @returns {Promise<void>}
    */
   close() {
@@ -355,7 +355,7 @@ class Channel {
   async #close() {
     this.#connection.close();
     this.#arrivals.clear();
-    this.#pump.run(); // nobody waits any more
+    this.#pump.run(); // no call is pending any more: leave the waiting phase
   }
 
   [Symbol.dispose ?? Symbol.for('nodejs.dispose')]() {
@@ -376,13 +376,13 @@ function readWith(cursor, read) {
   }
 }
 
-/** The message stays unread. @param {unknown} target @param {unknown} offset @param {number} size @returns {never} */
+/** Throws; the message stays unread. @param {unknown} target @param {unknown} offset @param {number} size @returns {never} */
 function throwBadTarget(target, offset, size) {
   if (!(target instanceof Uint8Array)) return invalidArgument('target', 'a Uint8Array', target);
   if (!Number.isInteger(offset) || Number(offset) < 0) invalidArgument('offset', 'a non-negative integer', offset);
   throw new CrossingsError(
     'ERR_MESSAGE_TOO_LARGE',
-    `target is too small: the message has ${size} bytes, and ${Math.max(0, target.length - Number(offset))} are free. The message stays unread.`,
+    `target is too small: the message has ${size} bytes; target has room for ${Math.max(0, target.length - Number(offset))}. The message stays unread.`,
   );
 }
 

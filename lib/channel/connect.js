@@ -1,15 +1,15 @@
 'use strict';
-// connect(): reaches a server by the path of its socket, and waits for it if it is not there yet.
+// connect(): connects to a server by its socket path, and retries until the server is listening.
 const { CrossingsError } = require('./errors.js');
 const { handshake } = require('./handshake.js');
 const { native } = require('./native.js');
 const { readOptions, readPath } = require('./options.js');
 
-const RETRY_MS = 10; // between two attempts to connect
+const RETRY_MS = 10; // between attempts to connect
 
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
 
-/** A pause that a signal can end. @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */
+/** Wait for a time. Rejects if the signal is aborted. @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */
 function pause(ms, signal) {
   return new Promise((resolve, reject) => {
     const abort = () => {
@@ -25,8 +25,8 @@ function pause(ms, signal) {
 }
 
 /**
- * Connect to a server, waiting for it if it is not there yet: start order does not matter.
- * @param {string} path of its socket
+ * Connect to a server. Retries until the server is listening, so the two processes can start in either order.
+ * @param {string} path of the server's socket
  * @param {import('./options.js').ChannelOptions} [given]
  * @returns {Promise<AChannel>}
  */

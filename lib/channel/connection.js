@@ -1,6 +1,6 @@
 'use strict';
-// One channel's connection to its peer: the two regions with the ends of their rings, and the socket, which is the doorbell
-// and the proof that the peer is alive. Owns the state of the channel's life, from open to closed.
+// One channel's connection to its peer: the two regions, the reading and writing ends of their rings, and the socket, which
+// serves as the doorbell and shows whether the peer is alive. Owns the channel's state, from OPEN to CLOSED (life.js).
 const { CrossingsError } = require('./errors.js');
 const { CLOSED_WORD, KIND, WAITING_FOR_DATA_WORD, WAITING_FOR_ROOM_WORD, maxMessage } = require('./layout.js');
 const { CLOSED, CORRUPT, OPEN, PEER_CLOSED, PEER_DIED, errorOf } = require('./life.js');
@@ -8,7 +8,7 @@ const { native } = require('./native.js');
 const { RingReader } = require('./ring-reader.js');
 const { RingWriter } = require('./ring-writer.js');
 
-/** What a sleeper waits for, as bits. */
+/** What a sleeping side is waiting for, as bits. */
 const FOR_DATA = 1;
 const FOR_ROOM = 2;
 
@@ -27,9 +27,9 @@ class Connection {
   #fd;
   #mine;
   #poller;
-  #words; // of my region
+  #words; // my region as 32-bit words
   #refed = false;
-  #asleep = 0; // what my region says that I sleep for: FOR_... bits
+  #asleep = 0; // what my region announces that this side is sleeping for: FOR_... bits
   #onEnd;
   #largest;
   state = OPEN;
@@ -39,8 +39,8 @@ class Connection {
 
   /**
    * @param {Ends} ends
-   * @param {() => void} onDoorbell the doorbell has rung, or the peer has gone
-   * @param {(error: unknown) => void} onEnd the channel cannot be used any more
+   * @param {() => void} onDoorbell called when the doorbell rings or the peer's end of the socket closes
+   * @param {(error: unknown) => void} onEnd called when this side closes or the peer's memory is corrupt
    */
   constructor({ fd, mine, peer }, onDoorbell, onEnd) {
     this.#fd = fd;
@@ -54,7 +54,7 @@ class Connection {
     this.#poller = new native.Poller(fd, onDoorbell);
   }
 
-  /** The largest message that fits into my ring, bytes. */
+  /** The largest message that fits into my ring, in bytes. */
   get maxMessageBytes() {
     return this.#largest;
   }
@@ -68,7 +68,7 @@ class Connection {
     return this.state < CORRUPT;
   }
 
-  /** The error of a call that this connection's state does not allow. */
+  /** The error for a call that the current state does not allow. */
   error() {
     return errorOf(this.state);
   }
@@ -96,21 +96,21 @@ class Connection {
     } catch (error) {
       this.fail(error);
     }
-    if (!written) this.publish(); // the peer can make room only for what it sees
+    if (!written) this.publish(); // the peer can free room only by reading published frames
     return written;
   }
 
-  /** Show the peer everything that was written. */
+  /** Publish every frame that was written. */
   publish() {
     if (this.writer.publish()) this.ring();
   }
 
-  /** Show the peer everything that was written, unless the user corked the channel. */
+  /** Publish every frame that was written, unless the channel is corked. */
   flush() {
     if (this.writer.heldSignal !== 0 && this.corked === 0 && this.state === OPEN) this.publish();
   }
 
-  /** Show the peer everything that was written and read, before this side waits: the peer may be waiting for just that. */
+  /** Before waiting: publish what was written (unless corked) and the read position. The peer may be waiting for either. */
   showAll() {
     this.flush();
     this.reader.announceRest();
@@ -122,7 +122,7 @@ class Connection {
     native.ring(this.#fd);
   }
 
-  /** Ring if the peer sleeps until it has room and the last read made some. */
+  /** Ring the doorbell if the peer is sleeping until there is room and a read has made room. */
   ringForRoom() {
     if (!this.reader.mustRing) return;
     this.reader.mustRing = false;
@@ -134,36 +134,38 @@ class Connection {
     const most = this.#largest - (kind === KIND.MESSAGE ? 0 : NUMBER_BYTES);
     throw new CrossingsError(
       'ERR_MESSAGE_TOO_LARGE',
-      `Message too large: ${bytes.length} bytes; this channel takes at most ${most}. Raise the option capacity to send more.`,
+      `Message too large: ${bytes.length} bytes; the maximum is ${most}. To send larger messages, raise the option capacity.`,
     );
   }
 
   // ---- Sleeping ----
 
   /**
-   * Announce what I sleep for. After a change from "awake", look once more before relying on the doorbell.
-   * @param {number} wanted FOR_... bits; 0: I am awake
-   * @returns {boolean} true if something was announced that the peer may have missed
+   * Announce in my region what this side is going to sleep for. If this returns true, check the ring once more before
+   * sleeping: the peer may have published or read before it could see the announcement, and then rings no doorbell.
+   * @param {number} wanted FOR_... bits; 0: awake
+   * @returns {boolean} true if a bit was newly announced
    */
   announceSleep(wanted) {
     const changed = this.#asleep ^ wanted;
     if (changed === 0) return false;
-    // An odd count means "sleeps". In the order of all Atomics, the next look at the ring comes after these additions:
-    // they pair with the loads of the counts in RingWriter.publish() and RingReader.#announce().
+    // An odd count means "sleeping". Atomics are totally ordered, so the next check of the ring comes after these additions.
+    // They pair with the loads of the counts in RingWriter.publish() and RingReader.#announce().
     if (changed & FOR_DATA) Atomics.add(this.#words, WAITING_FOR_DATA_WORD, 1);
     if (changed & FOR_ROOM) Atomics.add(this.#words, WAITING_FOR_ROOM_WORD, 1);
-    // While I sleep, nobody looks at the ring and finds that it is empty: what is read meanwhile is announced at once.
+    // The reader normally announces its position when it finds the ring empty. That check stops during a sleep, so until
+    // this side wakes, each frame's read is announced at once.
     this.reader.announceEach(wanted !== 0);
     this.#asleep = wanted;
     return (wanted & changed) !== 0;
   }
 
-  /** Block this thread until the doorbell rings or the time is up. @param {number} timeoutMs */
+  /** Block this thread until the doorbell rings or the timeout expires. @param {number} timeoutMs */
   waitForDoorbell(timeoutMs) {
     native.waitReadable(this.#fd, timeoutMs);
   }
 
-  /** Does this connection keep the process alive? @param {boolean} yes */
+  /** Set whether this connection keeps the process alive. @param {boolean} yes */
   keepAlive(yes) {
     if (yes === this.#refed || this.state !== OPEN) return;
     this.#refed = yes;
@@ -171,7 +173,7 @@ class Connection {
     else this.#poller.unref();
   }
 
-  /** Take in what the doorbell says. @returns {boolean} has the peer gone? */
+  /** Drain the doorbell and check for the peer's end. @returns {boolean} true if the peer has closed or died */
   answerDoorbell() {
     if (this.state !== OPEN) return false;
     this.doorbellsAnswered++;
@@ -180,14 +182,14 @@ class Connection {
     const closed = Atomics.load(this.reader.peerWords, CLOSED_WORD) !== 0;
     if (connected && !closed) return false;
     this.state = closed ? PEER_CLOSED : PEER_DIED;
-    this.#poller.close(); // the socket has nothing more to say
+    this.#poller.close(); // no further events can come from the socket
     return true;
   }
 
   // ---- The end ----
 
   /**
-   * Shut the channel down if the peer's memory is corrupt, then rethrow.
+   * Rethrow an error. If it reports a corrupt peer, shut the channel down first.
    * @param {unknown} error
    * @returns {never}
    */
@@ -204,7 +206,7 @@ class Connection {
     this.#onEnd(error);
   }
 
-  /** Close this side: publish what was written, tell the peer, release the memory. */
+  /** Close this side: publish what was written, signal the peer, and release the memory. */
   close() {
     if (this.state < CORRUPT) this.writer.publish();
     this.announceSleep(0);

@@ -1,6 +1,6 @@
 'use strict';
-// Reads a message in place, in the peer's memory, without copying it first. No view of that memory reaches the user: writing
-// to one would kill the process, and one could outlive its mapping.
+// Reads a message in place, usually in the peer's memory, without copying it. The user never gets a view of that memory:
+// writing to it would crash the process, and the view could outlive the mapping.
 const { CrossingsError } = require('./errors.js');
 const { invalidArgument, shown } = require('./options.js');
 
@@ -11,7 +11,7 @@ class Cursor {
   #from;
   #length;
 
-  /** @param {Uint8Array} bytes of the peer's region @param {number} from @param {number} length */
+  /** @param {Uint8Array} bytes the peer's region, or a message from the inbox @param {number} from @param {number} length */
   constructor(bytes, from, length) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset + from, length);
@@ -103,7 +103,7 @@ class Cursor {
     );
   }
 
-  /** End access: the callback has returned. */
+  /** Invalidate the cursor after its callback has returned. */
   leave() {
     this.#bytes = null;
     this.#view = new DataView(new ArrayBuffer(0));

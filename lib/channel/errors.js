@@ -1,7 +1,7 @@
 'use strict';
-// The one error class of the package: a sentence for people, a stable code for programs.
+// The package's only error class: a readable message and a stable code.
 
-/** An error with a stable `code`; its message is a plain sentence that names what was wrong and what is accepted. */
+/** An error with a stable `code`, and a message that states what was wrong. */
 class CrossingsError extends Error {
   /**
    * @param {string} code such as 'ERR_CHILD_DIED'
@@ -14,7 +14,7 @@ class CrossingsError extends Error {
   }
 }
 
-/** What the peer's memory holds cannot have been written by a sound peer. @param {string} what such as 'invalid frame kind 9' */
+/** The error for contents of the peer's memory that no correct peer would write. @param {string} what such as 'invalid frame kind 9' */
 function corruptPeer(what) {
   return new CrossingsError('ERR_PEER_CORRUPT', `Corrupt peer: ${what}.`);
 }

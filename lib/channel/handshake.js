@@ -1,6 +1,6 @@
 'use strict';
-// The handshake over a connected socket: each side creates its region, sends it, and maps the peer's. Nothing here blocks the
-// event loop, and the handshake ends by its timeout or its signal at the latest.
+// The handshake over a connected socket: each side creates its region, sends it, and maps the peer's. It does not block
+// the event loop. A timeout or an AbortSignal can end it.
 const { Channel } = require('./channel.js');
 const { CrossingsError } = require('./errors.js');
 const { native } = require('./native.js');
@@ -8,13 +8,13 @@ const { native } = require('./native.js');
 /** @typedef {ReturnType<typeof import('./options.js').readOptions>} Options */
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
 
-/** setTimeout for any time, including Infinity. @param {() => void} call @param {number} ms */
+/** setTimeout() for any time; Infinity sets no timer. @param {() => void} call @param {number} ms */
 function timer(call, ms) {
   return Number.isFinite(ms) ? setTimeout(call, Math.min(ms, 2 ** 31 - 1)) : undefined;
 }
 
 /**
- * Do the handshake over a connected socket. Closes the descriptor if it fails.
+ * Perform the handshake over a connected socket. Closes the descriptor on failure.
  * @param {number} fd
  * @param {Options} options
  * @param {number} timeoutMs
@@ -27,7 +27,7 @@ function handshake(fd, options, timeoutMs, signal) {
   /** @type {import('./native.js').Poller | undefined} */
   let poller;
   /** @type {NodeJS.Timeout | undefined} */
-  let late;
+  let timeout;
   /** @type {(() => void) | undefined} */
   let abort;
   /** @type {Promise<AChannel>} */
@@ -42,7 +42,7 @@ function handshake(fd, options, timeoutMs, signal) {
     }
     const own = native.createRegion(options.capacity, options.wait === 'spin', options.sharedBuffers);
     mine = own;
-    native.sendHello(fd, own.handle); // never blocks: the socket is empty
+    native.sendHello(fd, own.handle); // does not block: the socket's send buffer is empty
     const readHello = () => {
       try {
         const peer = native.receiveHello(fd, options.sharedBuffers);
@@ -56,7 +56,7 @@ function handshake(fd, options, timeoutMs, signal) {
     };
     poller = new native.Poller(fd, readHello);
     poller.ref();
-    late = timer(
+    timeout = timer(
       () => reject(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`)),
       timeoutMs,
     );
@@ -72,7 +72,7 @@ function handshake(fd, options, timeoutMs, signal) {
       throw error;
     })
     .finally(() => {
-      clearTimeout(late);
+      clearTimeout(timeout);
       if (abort) signal?.removeEventListener('abort', abort);
     });
 }

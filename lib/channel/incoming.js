@@ -1,5 +1,5 @@
 'use strict';
-// The receiving side of a channel: the next message, now or when it comes, one by one or in batches.
+// The receiving side of a channel: returns messages immediately or when they arrive, one at a time or in batches.
 const { END, endOrThrow, iterator } = require('./iterators.js');
 const { CLOSED, OPEN, PEER_CLOSED, PEER_DIED } = require('./life.js');
 const { FRAME_HEADER_BYTES } = require('./layout.js');
@@ -7,7 +7,7 @@ const lookout = require('./lookout.js');
 const turn = require('./turn.js');
 const { PENDING } = require('./waiters.js');
 
-const ENDED = Symbol('ended'); // instead of a message: the peer closed and everything was read
+const ENDED = Symbol('ended'); // returned instead of a message after the peer has closed and all its messages have been read
 
 class Incoming {
   #connection;
@@ -16,7 +16,7 @@ class Incoming {
   #pump;
   #pacer;
   #decode;
-  #looked = false; // did the last #receiveNow() look in vain?
+  #looked = false; // did the last #receiveNow() poll the ring without finding a message?
 
   /**
    * @param {InstanceType<typeof import('./connection.js').Connection>} connection
@@ -34,13 +34,13 @@ class Incoming {
     this.#decode = decode;
   }
 
-  /** What the user gets for these bytes. @param {Buffer} bytes */
+  /** Apply the option decode, if there is one. @param {Buffer} bytes */
   decoded(bytes) {
     return this.#decode === undefined ? bytes : this.#decode(bytes);
   }
 
   /**
-   * There is nothing to read. Throws if there never will be, because the peer died.
+   * Return `result`, the caller's value for "no message". Throws if the peer has died and left nothing more to read.
    * @template T @param {T} result @returns {T}
    */
   nothing(result) {
@@ -48,7 +48,7 @@ class Incoming {
     return result;
   }
 
-  /** The next message; PENDING if it has not come yet; ENDED if none will come. */
+  /** The next message; PENDING if it has not arrived yet; ENDED if the peer has closed and everything was read. */
   attempt() {
     const bytes = this.#arrivals.take();
     if (bytes !== null) return this.decoded(bytes);
@@ -57,7 +57,7 @@ class Incoming {
     return this.#connection.state === PEER_CLOSED && !this.#reader.isReady() ? ENDED : PENDING;
   }
 
-  /** Like attempt(), but looks for a while first, if looking has paid and does not hold up another channel. */
+  /** Like attempt(), but polls for a while if the pacer allows it and no other channel of this thread is polling. */
   #receiveNow() {
     this.#looked = false;
     if (this.#pump.receivers.size > 0 || !turn.take()) return PENDING;
@@ -72,7 +72,7 @@ class Incoming {
   /**
    * The next message, as a promise.
    * @param {AbortSignal | undefined} signal
-   * @param {(message: unknown) => unknown} wrap makes the promise's value of a message, or of ENDED
+   * @param {(message: unknown) => unknown} wrap converts a message, or ENDED, into the promise's value
    * @returns {Promise<any>}
    */
   receive(signal, wrap) {
@@ -95,7 +95,7 @@ class Incoming {
     const { receivers } = this.#pump;
     const isPlain = this.#decode === undefined;
     return iterator(() => {
-      // The usual case of a burst, in few steps: a message is there. #next() handles everything else.
+      // Fast path for bursts: a message has already arrived. #next() handles every other case.
       if (isPlain && receivers.size === 0 && turn.take()) {
         try {
           const bytes = arrivals.takeIfReadable();
@@ -110,7 +110,7 @@ class Incoming {
 
   /** Iterates over arrays of messages. @param {number} max */
   batches(max) {
-    /** @type {{error: unknown} | undefined} from decode(), in the midst of a batch: the messages before it go first */
+    /** @type {{error: unknown} | undefined} an error from decode() in the middle of a batch: thrown after that batch is returned */
     let failure;
     const toBatch = (/** @type {unknown} */ first) => {
       if (first === ENDED) return END;
@@ -126,11 +126,11 @@ class Incoming {
     });
   }
 
-  /** Adds the messages that are there to a batch. @param {unknown[]} batch @param {number} max */
+  /** Append the available messages to a batch. @param {unknown[]} batch @param {number} max */
   #fill(batch, max) {
     const arrivals = this.#arrivals;
     const decode = this.#decode;
-    let leftBytes = this.#connection.peer.capacity; // a fast peer goes on sending while we read
+    let leftBytes = this.#connection.peer.capacity; // bounds the batch: a fast peer keeps sending while this side reads
     try {
       if (decode === undefined) arrivals.takeMany(batch, max, leftBytes);
       while (batch.length < max && leftBytes > 0) {
@@ -155,7 +155,7 @@ class Incoming {
     try {
       if (this.#isClosedHere) return Promise.resolve(END);
       const result = this.receive(undefined, wrap);
-      // Only a wait can end because the channel is closed meanwhile.
+      // close() can interrupt only a pending receive. A result that is already there needs no catch().
       return this.#pump.receivers.size === 0 ? result : result.catch((error) => endOrThrow(error, this.#isClosedHere));
     } catch (error) {
       return Promise.reject(error);
@@ -167,10 +167,10 @@ class Incoming {
   }
 }
 
-/** What receive() gives: null at the end. @param {unknown} message */
+/** The value of receive(): the message, or null at the end. @param {unknown} message */
 const orNull = (message) => (message === ENDED ? null : message);
 
-/** What an iterator gives. @param {unknown} message */
+/** The result of an iterator's next(). @param {unknown} message */
 const toResult = (message) => (message === ENDED ? END : { value: message, done: false });
 
 module.exports = { Incoming, orNull };

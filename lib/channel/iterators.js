@@ -1,18 +1,11 @@
 'use strict';
-// for await over a channel's messages, one by one or in batches.
+// Async iterators over a channel's messages, one at a time or in batches.
 const { CrossingsError } = require('./errors.js');
-
-/**
- * What an iterator needs of its channel.
- * @typedef {object} Source
- * @property {() => boolean} isClosed was close() called on this side?
- * @property {() => Promise<{end: boolean, value: any}>} next the next message, or the end
- */
 
 const END = Object.freeze({ value: undefined, done: /** @type {const} */ (true) });
 
 /**
- * An async iterator that leaves the channel open when the loop is left.
+ * An async iterator that leaves the channel open when the loop exits early.
  * @param {() => Promise<IteratorResult<any, undefined>>} next
  * @returns {AsyncIterableIterator<any>}
  */
@@ -27,7 +20,7 @@ function iterator(next) {
 }
 
 /**
- * The end of a loop that runs while the channel is closed on this side: it ends quietly.
+ * Return END if the error means that close() was called on this side during the loop. Rethrow any other error.
  * @param {unknown} error
  * @param {boolean} closedHere
  */

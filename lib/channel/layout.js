@@ -13,10 +13,10 @@ const WAITING_FOR_DATA_WORD = 256 / 4;
 const WAITING_FOR_ROOM_WORD = 260 / 4;
 const CLOSED_WORD = 384 / 4;
 
-/** What a frame's payload is. */
+/** The kinds of frames. */
 const KIND = Object.freeze({ MESSAGE: 0, REQUEST: 1, RESPONSE: 2, REFUSAL: 3 });
 
-/** The largest payload for a ring: beside its frame, the end mark of the next must fit. @param {number} capacity */
+/** The largest payload for a ring: the frame and the end mark after it must fit. @param {number} capacity */
 const maxMessage = (capacity) => capacity - 2 * FRAME_HEADER_BYTES;
 
 /**

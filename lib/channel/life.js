@@ -1,11 +1,11 @@
 'use strict';
-// The states of a channel's life, and the error that a call gets in each.
+// The states of a channel, and the error that calls get in each state.
 const { CrossingsError } = require('./errors.js');
 
-/** The states, in the order in which a channel can pass through them. It never goes back. */
+/** The states. A channel may skip states, but it only ever moves to a higher one. */
 const OPEN = 0;
-const PEER_CLOSED = 1; // what the peer sent can still be read; after that, null
-const PEER_DIED = 2; // what the peer sent can still be read; after that, ERR_PEER_DIED
+const PEER_CLOSED = 1; // what the peer sent can still be read; then receive() returns null
+const PEER_DIED = 2; // what the peer sent can still be read; then receive() throws ERR_PEER_DIED
 const CORRUPT = 3; // the peer's memory cannot be trusted; nothing more is read
 const CLOSED = 4; // close() was called on this side
 
@@ -17,7 +17,7 @@ function errorOf(state) {
     case PEER_DIED:
       return new CrossingsError('ERR_PEER_DIED', 'The peer exited without closing the channel.');
     case CORRUPT:
-      return new CrossingsError('ERR_PEER_CORRUPT', 'Corrupt peer: the channel was shut down earlier.');
+      return new CrossingsError('ERR_PEER_CORRUPT', 'Corrupt peer: the channel has been shut down.');
     default:
       return new CrossingsError('ERR_CLOSED', 'The channel is closed.');
   }

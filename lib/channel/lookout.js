@@ -1,21 +1,21 @@
 'use strict';
-// Looks at the rings of all channels of this thread that wait and have not gone to sleep. One look serves them all, so that
-// a channel that is about to get a message is not held up by another that looks for its own. A look runs as a microtask,
-// after the code that began the wait, and within the budget of this turn of the event loop.
+// Polls the rings of all channels of this thread that are waiting but not asleep. One loop polls them all, so that no channel
+// delays the others by polling only its own ring. The loop (a "look") runs as a microtask, after the code that started the
+// wait, and within the time budget of the current turn of the event loop (turn.js).
 const turn = require('./turn.js');
 
-const ROUNDS_A_READING = 16;
+const ROUNDS_PER_READING = 16;
 const DONE = Promise.resolve();
 
 /**
  * @typedef {object} Looker
- * @property {() => void} showAll shows the peer what was written and read
- * @property {() => void} look for a while, on its own
- * @property {() => boolean} isReady is there something for it to do? Cheap.
- * @property {(found: boolean) => void} lookEnded something was found, or its time is over
+ * @property {() => void} showAll publishes what was written and the read position
+ * @property {() => void} look polls for a while; called when this is the only looker
+ * @property {() => boolean} isReady can a waiting call proceed? Must be cheap.
+ * @property {(found: boolean) => void} lookEnded called when the look found something, or its time limit has passed
  * @property {number} limitMs how long it may look
- * @property {number} lookUntil when that is over, on the clock of performance.now(); 0: not fixed yet
- * @property {boolean} unreferenced it does not keep the process alive
+ * @property {number} lookUntil the performance.now() time at which limitMs has passed; 0: not started
+ * @property {boolean} unreferenced true if it must not keep the process alive
  */
 
 /** @type {Set<Looker>} */
@@ -34,7 +34,7 @@ function remove(looker) {
   lookers.delete(looker);
 }
 
-/** Does no channel of this thread look at present? */
+/** True if no channel of this thread is waiting in the lookout. */
 const isEmpty = () => lookers.size === 0;
 
 function schedule() {
@@ -43,7 +43,7 @@ function schedule() {
   DONE.then(look);
 }
 
-/** What continues in the next turn of the event loop: the lookers, or only such as do not keep the process alive. */
+/** What turn.js resumes in the next turn: one object for lookers that keep the process alive, one for lookers that do not. */
 const resumable = { unreferenced: false, resume: resumeLooking };
 const unreferencedOnly = { unreferenced: true, resume: resumeLooking };
 
@@ -55,7 +55,7 @@ function look() {
   scheduled = false;
   if (lookers.size === 0) return;
   if (!turn.take()) return lookInNextTurn();
-  const [first] = lookers; // no loop over the set: a looker may leave it and come back
+  const [first] = lookers; // not a loop over the set: a looker may remove and re-add itself while it runs
   if (lookers.size === 1) first.look();
   else lookForAll([...lookers]);
   if (lookers.size > 0) schedule();
@@ -63,9 +63,9 @@ function look() {
 
 /** @param {Looker[]} all */
 function lookForAll(all) {
-  for (const looker of all) looker.showAll(); // the peers may be waiting for just that
+  for (const looker of all) looker.showAll(); // the peers may be waiting for it
   for (let rounds = 0; !all.some(isReady); rounds++) {
-    if (rounds % ROUNDS_A_READING !== 0) continue;
+    if (rounds % ROUNDS_PER_READING !== 0) continue;
     const now = performance.now();
     for (const looker of all) if (looker.lookUntil === 0) looker.lookUntil = now + looker.limitMs;
     const late = all.filter(({ lookUntil }) => lookUntil <= now);

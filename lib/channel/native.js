@@ -1,5 +1,5 @@
 'use strict';
-// Loads the addon. Everything native that lib/ uses comes from here, and every error is a CrossingsError.
+// Loads the addon. All native functions that lib/ uses come from here; errors with a code become CrossingsErrors.
 const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 const { CrossingsError } = require('./errors.js');
@@ -9,7 +9,7 @@ const { CrossingsError } = require('./errors.js');
  * @property {unknown} handle
  * @property {ArrayBuffer | SharedArrayBuffer} buffer header, ring data, and the same ring data mapped again
  * @property {number} capacity bytes
- * @property {boolean} neverSleeps does its owner only spin?
+ * @property {boolean} neverSleeps true if its owner only spins
  *
  * @typedef {object} Poller
  * @property {() => void} ref
@@ -51,7 +51,7 @@ function load() {
   return require(path);
 }
 
-/** Wraps a native function, so that it throws CrossingsErrors. @param {Function} call */
+/** Wraps a native function so that errors with a code become CrossingsErrors. @param {Function} call */
 const translated =
   (call) =>
   (/** @type {any[]} */ ...args) => {

@@ -4,7 +4,7 @@ const { CrossingsError } = require('./errors.js');
 const { MAX_CAPACITY, MIN_CAPACITY } = require('./layout.js');
 
 const WAITS = ['spin-then-sleep', 'spin', 'sleep'];
-const LONGEST_PATH_BYTES = 107; // what fits into a socket address
+const MAX_PATH_BYTES = 107; // the longest path that fits into a Unix socket address
 const DEFAULT_BATCH = 1024;
 
 /**
@@ -17,7 +17,7 @@ function invalidArgument(name, expected, got) {
   throw new CrossingsError('ERR_INVALID_ARGUMENT', `${name} must be ${expected}; got ${shown(got)}.`);
 }
 
-/** How a value looks in an error message. @param {unknown} value */
+/** Format a value for an error message. @param {unknown} value */
 function shown(value) {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
   if (typeof value === 'function') return 'a function';
@@ -29,12 +29,12 @@ function shown(value) {
  * @typedef {object} ChannelOptions
  * @property {number} [capacity] size of the outgoing ring in bytes: a power of two from 64 KiB to 1 GiB (default 1 MiB)
  * @property {'spin-then-sleep' | 'spin' | 'sleep'} [wait] how to wait for the peer (default 'spin-then-sleep')
- * @property {number} [spinMicros] longest time to look at the ring before sleeping, microseconds (default 50)
- * @property {number} [timeout] for connecting and for the handshake, milliseconds (default 30000; Infinity: no limit)
- * @property {AbortSignal} [signal] stops connecting
+ * @property {number} [spinMicros] longest time to poll the ring before sleeping, in microseconds (default 50)
+ * @property {number} [timeout] for connecting and for the handshake, in milliseconds (default 30000; Infinity: no limit)
+ * @property {AbortSignal} [signal] cancels connecting; for listen(), closes the server
  * @property {boolean} [allowOtherUsers] accept a peer that runs as another user (default false)
- * @property {(value: any) => Uint8Array | string} [encode] turns what send() is given into bytes
- * @property {(bytes: Buffer) => any} [decode] turns received bytes into what receive() returns
+ * @property {(value: any) => Uint8Array | string} [encode] converts the argument of send() to bytes
+ * @property {(bytes: Buffer) => any} [decode] converts received bytes to the value that receive() returns
  * @property {boolean} [sharedBuffers] map memory as SharedArrayBuffer where the runtime supports it (default true)
  */
 
@@ -67,7 +67,7 @@ const ACCEPTED = {
 };
 
 /**
- * Options with every default filled in. An unknown option is an error: most likely it is misspelled.
+ * Validate options and fill in the defaults. An unknown option is an error, because it is probably a misspelling.
  * @param {unknown} given
  * @returns {Required<ChannelOptions> & ChannelOptions}
  */
@@ -101,15 +101,15 @@ function readPath(path) {
   if (typeof path !== 'string' || path === '') return invalidArgument('path', 'a non-empty string', path);
   if (path.includes('\0')) return invalidArgument('path', 'a string without null characters', path);
   const bytes = Buffer.byteLength(path);
-  if (bytes > LONGEST_PATH_BYTES) {
-    const expected = `at most ${LONGEST_PATH_BYTES} bytes, the limit for a Unix socket`;
+  if (bytes > MAX_PATH_BYTES) {
+    const expected = `at most ${MAX_PATH_BYTES} bytes, the limit for a Unix socket`;
     throw new CrossingsError('ERR_INVALID_ARGUMENT', `path must be ${expected}; ${shown(path)} has ${bytes}.`);
   }
   return path;
 }
 
 /**
- * The bytes of a message: UTF-8 for a string, the memory itself (not a copy) for a view or a buffer.
+ * The bytes of a message: UTF-8 for a string; for a view or a buffer, the same memory, not a copy.
  * @param {unknown} message
  * @returns {Uint8Array}
  */
@@ -121,7 +121,7 @@ function bytesOf(message) {
   return invalidArgument('message', 'a string, a Buffer, a typed array, a DataView or an ArrayBuffer', message);
 }
 
-/** The signal among the options of a call. @param {{signal?: AbortSignal} | undefined} options */
+/** Validate and return the option signal of a call. @param {{signal?: AbortSignal} | undefined} options */
 function readSignal(options) {
   if (options === undefined) return undefined;
   checkObject(options);
@@ -130,7 +130,7 @@ function readSignal(options) {
   return signal;
 }
 
-/** The timeout among the options of a call, milliseconds. @param {{timeout?: number} | undefined} options */
+/** Validate and return the option timeout of a call, in milliseconds (default Infinity). @param {{timeout?: number} | undefined} options */
 function readTimeout(options) {
   const timeout = options?.timeout ?? Number.POSITIVE_INFINITY;
   if (typeof timeout !== 'number' || !(timeout >= 0))
@@ -138,7 +138,7 @@ function readTimeout(options) {
   return timeout;
 }
 
-/** The option max of batches(). @param {{max?: number} | undefined} options */
+/** Validate and return the option max of batches(). @param {{max?: number} | undefined} options */
 function readMax(options) {
   if (options === undefined) return DEFAULT_BATCH;
   checkObject(options);

@@ -1,12 +1,12 @@
 'use strict';
-// The sending side of a channel: what becomes bytes, when it is published, and who waits for room.
+// The sending side of a channel: encodes messages, decides when to publish them, and waits for room.
 const { KIND } = require('./layout.js');
 const lookout = require('./lookout.js');
 const { bytesOf } = require('./options.js');
 const turn = require('./turn.js');
 const { PENDING } = require('./waiters.js');
 
-const MOST_SINGLE_SENDS = 32;
+const MAX_SINGLE_SENDS = 32;
 const DONE = Promise.resolve();
 const NO_BYTES = new Uint8Array(0);
 
@@ -15,11 +15,11 @@ class Outgoing {
   #pump;
   #pacer;
   #encode;
-  /** @type {Uint8Array} the last message sent: known to be bytes */ #lastBytes = NO_BYTES;
-  /** @type {Promise<void> | undefined} publishes what send() held back */ #flush;
-  #held = 0; // sends that it will publish
-  #singles = 0; // sends to publish at once, because the user awaits them one by one
-  #receivedBefore = 0; // frames received before the last send
+  /** @type {Uint8Array} the last Uint8Array sent, which needs no second check */ #lastBytes = NO_BYTES;
+  /** @type {Promise<void> | undefined} pending while sends are held back; publishes them */ #flush;
+  #held = 0; // number of sends that #flush will publish
+  #singles = 0; // remaining sends to publish at once, because the user awaits each one
+  #receivedBefore = 0; // frames received in total when a send was last published at once
 
   /**
    * @param {InstanceType<typeof import('./connection.js').Connection>} connection
@@ -34,7 +34,7 @@ class Outgoing {
     this.#encode = encode;
   }
 
-  /** The bytes of a message. A Uint8Array that is sent repeatedly is checked once. */
+  /** The bytes of a message. Without encode, a Uint8Array sent repeatedly is checked once. */
   bytesOf(/** @type {any} */ message) {
     if (message === this.#lastBytes) return /** @type {Uint8Array} */ (message);
     if (this.#encode !== undefined) return bytesOf(this.#encode(message));
@@ -43,7 +43,7 @@ class Outgoing {
     return message;
   }
 
-  /** Send without waiting. @param {any} message @returns {boolean} */
+  /** Send without waiting for room. @param {any} message @returns {boolean} */
   trySend(message) {
     const connection = this.#connection;
     if (!connection.isOpen) connection.throwError();
@@ -54,7 +54,7 @@ class Outgoing {
   }
 
   /**
-   * Send a message, waiting for room.
+   * Send a message, waiting for room if necessary.
    * @param {Uint8Array} bytes
    * @param {AbortSignal | undefined} signal
    * @returns {Promise<void>}
@@ -66,12 +66,12 @@ class Outgoing {
   }
 
   /**
-   * Send a frame that carries a request's number, waiting for room.
+   * Send a request, a response or a refusal, waiting for room if necessary.
    * @param {Uint8Array} bytes
    * @param {number} kind
    * @param {number} number
    * @param {AbortSignal | undefined} signal
-   * @param {(error: unknown) => void} failed
+   * @param {(error: unknown) => void} failed called if the frame cannot be sent
    */
   sendNumbered(bytes, kind, number, signal, failed) {
     try {
@@ -84,7 +84,7 @@ class Outgoing {
   }
 
   /**
-   * Write a frame now, or after a look if the ring is full and looking has paid.
+   * Write a frame now. If the ring is full, poll for room first if the pacer allows it. Returns false if there is no room.
    * @param {Uint8Array} bytes @param {number} kind @param {number} number
    */
   #writeSoon(bytes, kind, number) {
@@ -107,8 +107,9 @@ class Outgoing {
   }
 
   /**
-   * A frame was written. Publish it now, or with the others of this tick? A message that follows a received one goes at
-   * once, because the peer waits for it. Others are held until the end of the tick, unless the last tick brought only one.
+   * Decide when to publish a frame that was just written. If anything was received since a send was last published at once,
+   * publish now, because the peer is probably waiting for an answer. Otherwise, hold the frame until the end of the tick,
+   * unless a recent tick held only a single send.
    */
   #written() {
     const connection = this.#connection;
@@ -128,7 +129,7 @@ class Outgoing {
 
   #flushHeld() {
     this.#flush = undefined;
-    this.#singles = this.#held === 1 ? MOST_SINGLE_SENDS : 0;
+    this.#singles = this.#held === 1 ? MAX_SINGLE_SENDS : 0;
     this.#held = 0;
     this.#connection.flush();
   }

@@ -1,26 +1,26 @@
 'use strict';
-// Decides for one channel whether a wait looks at the ring again and again, which takes processor time but no system
-// call, or goes to sleep at once. It learns from the channel's own history: how often a look was answered, and how soon.
+// Adaptive spinning: decides for one channel whether a wait first polls the ring (a "look"), which takes processor time but
+// no system call, or sleeps at once. It learns from the channel's history: how often a look was answered, and how soon.
 //
-// - Each look that was answered in time raises the confidence by one, each that was not lowers it by two: looking
-//   continues while more than two thirds of the looks pay.
-// - At zero the channel sleeps. A sleep that ended soon suggests that looking would have paid; after `backoff` such
-//   sleeps one trial look is made. Each trial that fails doubles the backoff, so that on one core, or on a busy
-//   machine, where a peer that shares our core cannot answer while we look, trials become rare.
+// - Each look that is answered in time raises the confidence by one; each other look lowers it by two. Looks therefore
+//   continue while more than two thirds of them are answered.
+// - At zero confidence, the channel sleeps. A short sleep suggests that a look would have been answered. After `backoff`
+//   short sleeps, the channel tries one look. Each failed trial doubles the backoff. Trials therefore become rare where
+//   the peer shares this side's core and cannot answer during a look: on a single core, or on a busy machine.
 const turn = require('./turn.js');
 
-const LOOKS_BEFORE_CLOCK = 200; // about 2 µs: most answers of a peer that looks, too, come within it
-const LOOKS_A_READING = 32;
-const MOST_CONFIDENCE = 16;
+const LOOKS_BEFORE_CLOCK = 200; // about 2 µs: a peer that is also polling usually answers within this time
+const LOOKS_PER_READING = 32;
+const MAX_CONFIDENCE = 16;
 const FIRST_CONFIDENCE = 4;
-const MISS_COSTS = 2;
-const QUICK_SLEEP_FACTOR = 5; // a sleep counts as short up to this many times the limit: two wake-ups are part of it
-const MOST_BACKOFF = 1024;
+const MISS_PENALTY = 2;
+const QUICK_SLEEP_FACTOR = 5; // a sleep is short if it takes at most this many times the limit; it includes two wake-ups
+const MAX_BACKOFF = 1024;
 const LATE_FACTOR = 1.5;
 
 class Pacer {
   #limitMs;
-  #never; // looking is switched off
+  #never; // polling is disabled
   #always; // wait: 'spin'
   #confidence;
   #backoff = 1;
@@ -44,20 +44,20 @@ class Pacer {
     return !this.#never && this.#quickSleeps >= this.#backoff;
   }
 
-  /** Never sleeps: wait is 'spin'. */
+  /** True if this channel never sleeps: the option wait is 'spin'. */
   get always() {
     return this.#always;
   }
 
-  /** How long a look may last, milliseconds. A trial lasts as long as a short sleep has recently lasted. */
+  /** How long a look may take, in milliseconds. A trial may take as long as recent short sleeps if that is longer. */
   get limitMs() {
     return this.#confidence > 0 ? this.#limitMs : Math.max(this.#limitMs, this.#sleepMs);
   }
 
   /**
-   * Look until something is there, or for as long as a look may last.
-   * @param {{isReady: () => boolean}} end of the ring
-   * @returns {boolean} is it there?
+   * Poll until `end` is ready or the time limit has passed.
+   * @param {{isReady: () => boolean}} end the reading or writing end of a ring, or the pump
+   * @returns {boolean} true if it is ready
    */
   look(end) {
     for (let i = 0; i < LOOKS_BEFORE_CLOCK; i++) {
@@ -70,7 +70,7 @@ class Pacer {
     const until = began + this.limitMs;
     let now = began;
     do {
-      for (let i = 0; i < LOOKS_A_READING; i++) {
+      for (let i = 0; i < LOOKS_PER_READING; i++) {
         if (end.isReady()) {
           this.lookEnded(true, now - began);
           return true;
@@ -85,44 +85,44 @@ class Pacer {
   #hit() {
     this.looks++;
     this.answered++;
-    if (this.#confidence < MOST_CONFIDENCE) this.#confidence++;
+    if (this.#confidence < MAX_CONFIDENCE) this.#confidence++;
     this.#answerMs -= this.#answerMs / 16;
   }
 
-  /** @param {boolean} found @param {number} ms how long the look lasted */
+  /** @param {boolean} found @param {number} ms how long the look took */
   lookEnded(found, ms) {
     const trial = this.#confidence === 0;
-    // An answer that came much later came because the kernel took the core from us and gave it to the peer.
+    // A much later answer probably means that the kernel preempted this process and ran the peer on its core.
     const answered = found && ms < LATE_FACTOR * this.limitMs;
     turn.recheck();
     this.looks++;
     if (answered) {
       this.answered++;
       this.#answerMs += (ms - this.#answerMs) / 16;
-      this.#confidence = trial ? FIRST_CONFIDENCE : Math.min(MOST_CONFIDENCE, this.#confidence + 1);
+      this.#confidence = trial ? FIRST_CONFIDENCE : Math.min(MAX_CONFIDENCE, this.#confidence + 1);
       if (trial) this.#backoff = 1;
     } else {
-      this.#confidence = Math.max(0, this.#confidence - MISS_COSTS);
-      if (trial) this.#backoff = Math.min(MOST_BACKOFF, this.#backoff * 2);
+      this.#confidence = Math.max(0, this.#confidence - MISS_PENALTY);
+      if (trial) this.#backoff = Math.min(MAX_BACKOFF, this.#backoff * 2);
     }
     this.#quickSleeps = 0;
   }
 
-  /** The answer came just as the channel was going to sleep: the shortest look would have found it. */
+  /** An answer arrived just as the channel was going to sleep: even a very short look would have found it. */
   answeredAtOnce() {
     if (this.#never || this.#confidence > 0) return;
     this.#confidence = FIRST_CONFIDENCE;
     this.#backoff = 1;
   }
 
-  /** A sleep was ended by the doorbell. @param {number} ms */
+  /** Record a sleep that the doorbell ended. @param {number} ms how long it took */
   slept(ms) {
     if (ms > QUICK_SLEEP_FACTOR * this.#limitMs) return;
     this.#quickSleeps++;
     this.#sleepMs += (ms - this.#sleepMs) / 4;
   }
 
-  /** What has been learned, for stats(). */
+  /** The pacer's part of stats(). */
   summary() {
     return {
       looks: this.looks,

@@ -1,10 +1,10 @@
 'use strict';
-// Serves the calls that wait on one channel, and decides how to wait on: one loop, run(), entered whenever something may have
-// changed. A channel is in one of three phases:
+// Serves the pending calls of one channel and decides how to wait for more. All of this happens in one loop, run(), which is
+// called whenever something may have changed. A channel is in one of three phases:
 //
-//   IDLE     nobody waits.
-//   LOOKING  the lookout looks at the ring on our behalf, or the next turn of the event loop continues.
-//   ASLEEP   my region says so, and the peer rings the doorbell.
+//   IDLE     no call is pending, or the turn's time budget is spent and run() continues in the next turn.
+//   LOOKING  the lookout polls the ring, in this turn of the event loop or in the next.
+//   ASLEEP   my region announces the sleep, so the peer rings the doorbell.
 const { FOR_DATA, FOR_ROOM } = require('./connection.js');
 const lookout = require('./lookout.js');
 const turn = require('./turn.js');
@@ -23,12 +23,12 @@ class Pump {
   #pacer;
   #phase = IDLE;
   #running = false;
-  #again = false; // run() was called by something that it served
-  #looked = false; // in vain, since anything was last sent or received
-  #moved = 0; // frames sent and received when run() last looked
+  #again = false; // run() was called while it was running, so it must repeat
+  #looked = false; // the ring was polled since the last frame was sent or received
+  #moved = 0; // the value of #frames when it was last compared
   #runsSoon = false;
   #sleptAt = 0;
-  #fallingAsleep = false; // one more look is due
+  #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   lookUntil = 0;
   unreferenced = false; // unref() was called
   receivers = new Waiters();
@@ -48,28 +48,28 @@ class Pump {
     this.#pacer = pacer;
   }
 
-  /** What is waited for, as FOR_... bits. */
+  /** What the pending calls are waiting for, as FOR_... bits. */
   get #wanted() {
     const data = this.receivers.size > 0 || this.#requests.areExpected;
     return (data ? FOR_DATA : 0) | (this.senders.size > 0 ? FOR_ROOM : 0);
   }
 
-  /** Frames sent and received so far: has anything moved? */
+  /** Frames sent and received so far. A change means progress. */
   get #frames() {
     return this.#connection.reader.messages + this.#connection.writer.messages;
   }
 
-  /** A call has begun to wait. @param {boolean} looked has it looked already, in vain? */
+  /** A call has started to wait. @param {boolean} looked true if it has already polled the ring without success */
   begin(looked) {
-    if (this.#phase === LOOKING && !this.#arrivals.hasInbox) return; // the lookout serves it, too
+    if (this.#phase === LOOKING && !this.#arrivals.hasInbox) return; // the lookout will serve it
     this.#looked = looked;
     this.#moved = this.#frames;
     const mayLook = !looked && this.#phase === IDLE && !this.#running && !this.#arrivals.hasInbox;
     if (!mayLook || !this.#mayEnterLookout) return this.run();
-    this.#enter(LOOKING); // which checks first of all whether there is something to do already
+    this.#enter(LOOKING); // the lookout's first check finds anything that is already there
   }
 
-  /** The doorbell has rung, or the peer has gone. */
+  /** The doorbell has rung, or the peer has closed or died. */
   wake() {
     if (this.#phase === ASLEEP) this.#pacer.slept(performance.now() - this.#sleptAt);
     this.#looked = false;
@@ -78,7 +78,7 @@ class Pump {
     this.run();
   }
 
-  /** Run after the code that is running now: what is served may call anything on this channel. */
+  /** Call run() after the current code, because the calls it serves may use this channel again. */
   runSoon() {
     if (this.#running) this.#again = true;
     if (this.#running || this.#runsSoon) return;
@@ -89,12 +89,12 @@ class Pump {
     });
   }
 
-  /** Requests or responses were set aside. A run that is under way dispatches them itself. */
+  /** Requests or responses were set aside. If run() is active, it dispatches them itself. */
   dispatchSoon() {
     if (!this.#running) this.runSoon();
   }
 
-  /** Serve everyone who can be served, then wait on. */
+  /** Serve every pending call that can proceed, then choose how to wait for the others. */
   run() {
     if (this.#running) {
       this.#again = true;
@@ -111,7 +111,7 @@ class Pump {
     }
   }
 
-  /** What turn.js calls when this channel continues in the next turn of the event loop. */
+  /** Called by turn.js when this channel continues in the next turn of the event loop. */
   resume() {
     this.run();
   }
@@ -122,7 +122,7 @@ class Pump {
     if (this.receivers.size > 0 && connection.isReadable) this.receivers.serve(turn.take);
     if (connection.isReadable && this.#requests.areExpected && this.receivers.size === 0) this.#search();
     this.#arrivals.dispatch(this.#requests, turn.take);
-    if (this.#arrivals.hasNumbered && !turn.isSpent()) this.#again = true; // a handler has received, and met them
+    if (this.#arrivals.hasNumbered && !turn.isSpent()) this.#again = true; // a handler's receive set more aside
     if (!connection.isOpen) return this.#endWaits();
     if (this.senders.size === 0) return;
     this.senders.serve(turn.take);
@@ -134,11 +134,11 @@ class Pump {
       this.#arrivals.search(turn.take);
     } catch (error) {
       if (this.#connection.isReadable) throw error;
-      // The peer is corrupt, and every call that waited has been rejected with this error.
+      // The peer is corrupt. Every pending call has already been rejected with this error.
     }
   }
 
-  /** The peer has gone: what waits for it, waits in vain. Receivers are served until everything was read. */
+  /** The peer has closed or died: reject pending sends, and requests once no response can arrive. Receives end in serve(). */
   #endWaits() {
     const connection = this.#connection;
     const error = connection.error();
@@ -147,7 +147,7 @@ class Pump {
     if (!mayRespond) this.#requests.failAll(error);
   }
 
-  /** Choose the phase. @returns {boolean} true if one more look is due before sleeping */
+  /** Choose the phase. @returns {boolean} true if run() must check the ring once more before sleeping */
   #settle() {
     const connection = this.#connection;
     const wanted = connection.isReadable ? this.#wanted : 0;
@@ -177,7 +177,8 @@ class Pump {
   }
 
   /**
-   * Is there anything to do in the next turn? If the peer has gone: read what it left, then end the receives.
+   * Is there anything to do in the next turn? After the peer has closed or died: yes, until everything is read and all
+   * receives have ended.
    * @param {number} wanted
    */
   #hasMore(wanted) {
@@ -192,7 +193,7 @@ class Pump {
     if (this.#phase === ASLEEP) {
       if (this.#fallingAsleep) this.#pacer.answeredAtOnce();
       this.#connection.announceSleep(0);
-      this.#connection.keepAlive(false); // awake, immediates and the user's own handles do
+      this.#connection.keepAlive(false); // while awake, immediates and the user's own handles keep the process alive
     }
     this.#phase = phase;
     if (phase === LOOKING) {
@@ -203,13 +204,13 @@ class Pump {
     }
   }
 
-  // ---- What the lookout calls ----
+  // ---- Called by the lookout ----
 
   showAll() {
     this.#connection.showAll();
   }
 
-  /** Is there something to read, or room to write? */
+  /** Can a pending call proceed: is there a frame to read, or new room to write? */
   isReady() {
     const { reader, writer } = this.#connection;
     if (this.senders.size > 0 && writer.isReady()) return true;
@@ -220,9 +221,9 @@ class Pump {
     return this.#pacer.always ? Number.POSITIVE_INFINITY : this.#pacer.limitMs;
   }
 
-  /** Look alone: no other channel of this thread does. */
+  /** Poll this channel's ring: called when no other channel of this thread is in the lookout. */
   look() {
-    this.showAll(); // the peer may be waiting for just that
+    this.showAll(); // the peer may be waiting for it
     const found = this.#pacer.look(this);
     if (found || !this.#pacer.always) this.#leaveLookout();
   }
@@ -236,7 +237,7 @@ class Pump {
   }
 
   #leaveLookout() {
-    this.#looked = true; // until something moves
+    this.#looked = true; // reset when a frame is sent or received, or the doorbell rings
     this.#enter(IDLE);
     this.run();
   }

@@ -1,9 +1,9 @@
 'use strict';
-// Requests and their responses: each request has a number, and its response carries the same one.
+// Requests and responses. Each request has a number, and its response carries the same number.
 const { CrossingsError } = require('./errors.js');
 const { KIND } = require('./layout.js');
 
-const LONGEST_REASON = 1000; // characters of an error message that are sent back to the requester
+const MAX_REASON_LENGTH = 1000; // characters of a handler's error message that are sent to the requester
 
 /**
  * @typedef {(payload: Uint8Array, kind: number, number: number, signal: AbortSignal | undefined, failed: (error: unknown) => void) => void} SendFrame
@@ -21,12 +21,12 @@ class Requests {
     this.#send = send;
   }
 
-  /** How many requests of ours have no response yet. */
+  /** Number of requests sent from this side that have no response yet. */
   get outstanding() {
     return this.#outstanding.size;
   }
 
-  /** Must the ring be read even if nobody receives messages? */
+  /** Must the ring be read even if no receive is pending? */
   get areExpected() {
     return this.#outstanding.size > 0 || this.handler !== null;
   }
@@ -36,7 +36,7 @@ class Requests {
    * @param {Uint8Array} payload
    * @param {AbortSignal | undefined} signal
    * @param {number} timeoutMs
-   * @param {() => void} settled called if the request ends without a response
+   * @param {() => void} settled called if the request is aborted, times out, or cannot be sent
    * @returns {Promise<Buffer>}
    */
   ask(payload, signal, timeoutMs, settled) {
@@ -57,7 +57,7 @@ class Requests {
   }
 
   /**
-   * A request that ends when its signal says so, or its time is up.
+   * Make a request end when its signal is aborted or its timeout expires.
    * @param {number} number
    * @param {Outstanding} outstanding
    * @param {AbortSignal | undefined} signal
@@ -80,7 +80,7 @@ class Requests {
     const abort = () => giveUp(signal?.reason);
     const late = () => giveUp(new CrossingsError('ERR_TIMEOUT', `No response within ${timeoutMs} ms.`));
     signal?.addEventListener('abort', abort, { once: true });
-    // A longer time than a timer can take would make it fire at once.
+    // A timer whose time exceeds 2^31 - 1 ms would fire at once.
     const timer = Number.isFinite(timeoutMs) ? setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1)) : undefined;
     return {
       resolve: (response) => {
@@ -95,10 +95,10 @@ class Requests {
   }
 
   /**
-   * Deliver a request or a response.
+   * Dispatch a request, a response or a refusal.
    * @param {number} kind
    * @param {number} number
-   * @param {Buffer} payload owned by the receiver
+   * @param {Buffer} payload not shared with any other receiver
    */
   take(kind, number, payload) {
     if (kind === KIND.REQUEST) {
@@ -106,7 +106,7 @@ class Requests {
       return;
     }
     const outstanding = this.#outstanding.get(number);
-    if (outstanding === undefined) return; // the request was aborted, or timed out
+    if (outstanding === undefined) return; // the request was aborted or has timed out
     this.#outstanding.delete(number);
     if (kind === KIND.RESPONSE) outstanding.resolve(payload);
     else outstanding.reject(new CrossingsError('ERR_REQUEST_FAILED', payload.toString('utf8')));
@@ -115,7 +115,7 @@ class Requests {
   /** @param {number} number @param {Buffer} payload */
   #respond(number, payload) {
     try {
-      if (this.handler === null) throw new CrossingsError('ERR_REQUEST_FAILED', 'The peer handles no requests.');
+      if (this.handler === null) throw new CrossingsError('ERR_REQUEST_FAILED', 'The peer has no request handler.');
       const response = this.handler(payload);
       if (response instanceof Promise) {
         response.then(
@@ -137,8 +137,8 @@ class Requests {
 
   /** @param {number} number @param {unknown} error */
   #refuse(number, error) {
-    const reason = Buffer.from(reasonOf(error).slice(0, LONGEST_REASON));
-    // Fails only if the channel has ended: then there is no requester left to hear of it.
+    const reason = Buffer.from(reasonOf(error).slice(0, MAX_REASON_LENGTH));
+    // Sending fails only if the channel has ended. The requester is gone then, so that error is ignored.
     this.#send(reason, KIND.REFUSAL, number, undefined, rethrowOthers);
   }
 
@@ -155,12 +155,12 @@ function rethrowOthers(error) {
   if (!(error instanceof CrossingsError)) throw error;
 }
 
-/** Why a handler failed, whatever it threw. @param {any} error */
+/** The message of any value that a handler threw. @param {any} error */
 function reasonOf(error) {
   try {
     return String(error?.message ?? error);
   } catch {
-    return 'The handler threw a value that has no text.'; // such as an object without a prototype
+    return 'The handler threw a value that cannot be converted to a string.'; // for example, an object without a prototype
   }
 }
 

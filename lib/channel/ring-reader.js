@@ -1,13 +1,13 @@
 'use strict';
-// The consumer's end of a ring in JavaScript: the reading half of native/ring.h, on the same memory, by the same protocol.
-// A message makes no system call and no Node-API call.
+// The consumer's end of a ring in JavaScript: the reading half of native/ring.h, on the same memory, with the same protocol.
+// Nothing in this file makes a system call or a Node-API call.
 //
-// Memory order. Atomics are sequentially consistent: each store is at least a release and each load at least an acquire,
-// and a store stays before a later load, which is the full fence that the sleeping protocol needs. Plain accesses to the
-// same memory are ordered by the Atomics around them. Each use names the line in native/ring.h that it pairs with.
+// Memory order. Atomics are sequentially consistent: each store is at least a release, each load is at least an acquire, and
+// a store is never reordered after a later load. The latter is the full fence that the sleep protocol needs. Plain accesses to
+// the same memory are ordered by the Atomics around them. A comment at each Atomics call names the code that it pairs with.
 //
-// Positions are 32-bit and wrap. The difference of two positions is small and positive, because a ring's capacity is at
-// most 2^30.
+// Positions are 32-bit and wrap around. A difference of two positions, truncated to 32 bits, is the number of bytes between
+// them, because a ring's capacity is at most 2^30.
 const { corruptPeer } = require('./errors.js');
 const {
   HEADER_BYTES,
@@ -18,12 +18,13 @@ const {
   maxMessage,
 } = require('./layout.js');
 
-// Up to this size, a loop copies eight bytes at a time: the subarray that set() needs costs more than the copying.
+// Up to this size, a loop copies eight bytes at a time. For small copies, creating the subarray that set() needs takes longer
+// than copying.
 // BigInt64Array keeps every bit; Float64Array is as fast but may change the bits of a NaN.
 const LOOP_COPY_BYTES = 256;
-const LARGE_BUFFER_BYTES = 2 ** 31; // offsets into larger buffers are no longer 32-bit integers
-// A reader that finds the ring empty after more than this many frames in a row has caught up with its writer, and backs
-// off for a few microseconds (ring_back_off in native/ring.h).
+const LARGE_BUFFER_BYTES = 2 ** 31; // offsets into larger buffers do not fit into a signed 32-bit integer
+// A reader that finds the ring empty after reading more than this many frames in a row has caught up with a busy writer. It
+// backs off for a few microseconds (see ring_back_off in native/ring.h).
 const STREAM_FRAMES = 2;
 const BACK_OFF_LOOKS = 2000;
 
@@ -31,10 +32,10 @@ const EMPTY_BYTES = new Uint8Array(0);
 const EMPTY_WORDS = new Int32Array(0);
 const EMPTY_LONGS = new BigInt64Array(0);
 
-/** A view of a resizable buffer may change its length between two messages. @param {ArrayBufferLike} buffer */
+/** Can the buffer change its length between two messages, and the views of it as well? @param {ArrayBufferLike} buffer */
 const isResizable = (buffer) => /** @type {any} */ (buffer).resizable || /** @type {any} */ (buffer).growable;
 
-/** The consumer's end: the peer's ring, in the peer's region, which is mapped read-only here. */
+/** The consumer's end of the peer's ring. The peer's region is mapped read-only in this process. */
 class RingReader {
   /**
    * @param {import('./native.js').NativeRegion} mine
@@ -48,17 +49,17 @@ class RingReader {
     this.mask = peer.capacity - 1;
     this.largest = maxMessage(peer.capacity);
     this.stride = peer.capacity >> 4;
-    this.step = this.stride; // bytes read before the peer must learn of it
+    this.step = this.stride; // bytes read before the read position is announced
     this.peerMaySleep = !peer.neverSleeps;
     this.position = 0; // of the next frame to read
     this.announced = 0; // the read position that the peer can see
     this.streak = 0; // frames read in a row since the ring was last empty
-    this.rung = 0;
-    this.mustRing = false; // the peer sleeps until there is room, and now there is some
+    this.rung = 0; // the peer's waiting count when its doorbell was last rung
+    this.mustRing = false; // the peer is sleeping until there is room, and a read has made room
     this.messages = 0;
     this.payloadBytes = 0;
     this.emptyTurns = 0;
-    /** @type {Uint8Array} the last target of a copy; below, its offset in its memory and the 8-byte words of that memory */
+    /** @type {Uint8Array} the target of the last copy. The next two fields: its offset in its buffer, and that buffer as 8-byte words */
     this.target = EMPTY_BYTES;
     this.targetStart = 0;
     /** @type {BigInt64Array<ArrayBufferLike>} */
@@ -67,7 +68,7 @@ class RingReader {
 
   /** Size of the next frame's payload in bytes, or -1 if the ring is empty. */
   peek() {
-    // Pairs with the release in ring_publish. Loaded once: the peer may change it, so only this value is checked and used.
+    // Pairs with the release in ring_publish. Load it only once: the peer may change it after the checks.
     const signal = Atomics.load(this.peerWords, (HEADER_BYTES + (this.position & this.mask)) >> 2);
     if (signal === 0) {
       this.emptyTurns++;
@@ -79,10 +80,10 @@ class RingReader {
     return size;
   }
 
-  /** Like peek() for plain messages, in fewer steps; -2 for any other frame: use peek() and kind(). */
+  /** A faster peek() for plain messages. Returns -2 for any other frame, including invalid ones: then use peek() and kind(). */
   peekMessage() {
     const word = (HEADER_BYTES + (this.position & this.mask)) >> 2;
-    // Pairs with the release in ring_publish. Loaded once.
+    // Pairs with the release in ring_publish. Load it only once, because the peer may change it.
     const size = (Atomics.load(this.peerWords, word) - 1) | 0;
     if (size === -1) {
       this.emptyTurns++;
@@ -92,12 +93,12 @@ class RingReader {
     return size < 0 || size > this.largest || this.peerWords[word + 1] !== KIND.MESSAGE ? -2 : size;
   }
 
-  /** Is there a frame to read? For loops that only look. */
+  /** Is there a frame to read? For polling loops: no checks and no side effects. */
   isReady() {
     return Atomics.load(this.peerWords, (HEADER_BYTES + (this.position & this.mask)) >> 2) !== 0;
   }
 
-  /** The ring is empty for the first time since a frame was read. */
+  /** Called when the ring is found empty for the first time since a frame was read. */
   #caughtUp() {
     if (this.announced !== this.position) this.#announce();
     if (this.streak > STREAM_FRAMES) {
@@ -107,16 +108,16 @@ class RingReader {
   }
 
   /**
-   * Store my read position where the peer sees it. It costs as much as a small copy, so this is not done for every
-   * message: only when a sixteenth of the ring has been read, and when the ring is empty, so that a peer that waits for
-   * room gets it in time.
+   * Store the read position in my region, where the peer can see it. The store takes as long as a small copy, so it is not
+   * done for every message. It is done after every sixteenth of the ring and when the ring is found empty, so that a peer
+   * waiting for room always gets it, and after each frame while announceEach() is on.
    */
   #announce() {
     this.announced = this.position;
-    // Pairs with the acquire in ring_room: my copies of the payloads before the position.
+    // Pairs with the acquire in ring_room: the payloads were copied before this store.
     Atomics.store(this.words, READ_POSITION_WORD, this.position);
     if (!this.peerMaySleep) return;
-    // After the store above: pairs with the fence in ring_begin_waiting.
+    // Ordered after the store above. Pairs with the fence in ring_begin_waiting.
     const count = Atomics.load(this.peerWords, WAITING_FOR_ROOM_WORD);
     if ((count & 1) !== 0 && count !== this.rung) {
       this.rung = count;
@@ -124,27 +125,27 @@ class RingReader {
     }
   }
 
-  /** Show the peer everything that was read. Check mustRing afterwards. */
+  /** Announce the read position if the peer does not have it yet. Check mustRing afterwards. */
   announceRest() {
     if (this.announced !== this.position) this.#announce();
   }
 
-  /** Announce each frame that is read from now on? @param {boolean} yes no: as described above */
+  /** Set whether consume() announces the read position after every frame. @param {boolean} yes false: after every sixteenth */
   announceEach(yes) {
     this.step = yes ? 0 : this.stride;
   }
 
-  /** Kind of the frame that peek() found. */
+  /** The kind of the frame that peek() found. */
   kind() {
     return this.peerWords[((HEADER_BYTES + (this.position & this.mask)) >> 2) + 1];
   }
 
-  /** Request number of the frame that peek() found, if its kind carries one. */
+  /** The request number in the frame that peek() found. Only for kinds that carry one. */
   number() {
     return this.peerWords[((HEADER_BYTES + (this.position & this.mask)) >> 2) + 2];
   }
 
-  /** Offset in peerBytes of the payload of the frame that peek() found: a multiple of 8. */
+  /** The offset in peerBytes of the payload that peek() found. It is a multiple of 8. */
   payloadOffset() {
     return HEADER_BYTES + (this.position & this.mask) + 8;
   }
@@ -165,7 +166,7 @@ class RingReader {
         return;
       }
     } else if (target.buffer.byteLength < LARGE_BUFFER_BYTES && !isResizable(target.buffer)) {
-      // Prepare the loop above for the next message: callers tend to pass the same target every time.
+      // Prepare the loop above for the next message: callers usually pass the same target again.
       this.targetLongs = new BigInt64Array(target.buffer, 0, target.buffer.byteLength >> 3);
       this.targetStart = target.byteOffset;
       this.target = target;
@@ -174,7 +175,7 @@ class RingReader {
   }
 
   /**
-   * Copy the whole 8-byte words among `size` bytes.
+   * Copy the complete 8-byte words of `size` bytes; the last `size % 8` bytes are not copied.
    * @param {number} from bytes
    * @param {number} size
    * @param {BigInt64Array} longs

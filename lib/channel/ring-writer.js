@@ -1,13 +1,13 @@
 'use strict';
-// The producer's end of a ring in JavaScript: the writing half of native/ring.h, on the same memory, by the same protocol.
-// A message makes no system call and no Node-API call.
+// The producer's end of a ring in JavaScript: the writing half of native/ring.h, on the same memory, with the same protocol.
+// Nothing in this file makes a system call or a Node-API call.
 //
-// Memory order. Atomics are sequentially consistent: each store is at least a release and each load at least an acquire,
-// and a store stays before a later load, which is the full fence that the sleeping protocol needs. Plain accesses to the
-// same memory are ordered by the Atomics around them. Each use names the line in native/ring.h that it pairs with.
+// Memory order. Atomics are sequentially consistent: each store is at least a release, each load is at least an acquire, and
+// a store is never reordered after a later load. The latter is the full fence that the sleep protocol needs. Plain accesses to
+// the same memory are ordered by the Atomics around them. A comment at each Atomics call names the code that it pairs with.
 //
-// Positions are 32-bit and wrap. The difference of two positions is small and positive, because a ring's capacity is at
-// most 2^30.
+// Positions are 32-bit and wrap around. A difference of two positions, truncated to 32 bits, is the number of bytes between
+// them, because a ring's capacity is at most 2^30.
 const { corruptPeer } = require('./errors.js');
 const {
   FRAME_HEADER_BYTES,
@@ -21,7 +21,7 @@ const {
 const EMPTY_BYTES = new Uint8Array(0);
 const EMPTY_WORDS = new Int32Array(0);
 
-/** The producer's end: my ring, in my region. */
+/** The producer's end of my ring, in my region. */
 class RingWriter {
   /**
    * @param {import('./native.js').NativeRegion} mine
@@ -36,7 +36,7 @@ class RingWriter {
     this.peerMaySleep = !peer.neverSleeps;
     this.position = 0; // where the next frame goes
     this.frame = LINE_BYTES; // size of the last frame written, bytes
-    this.cleared = 0; // a position behind the next frame's whose signal is known to be 0; the same: none is
+    this.cleared = 0; // a position ahead where the end mark is already stored; equal to `position` if there is none
     this.peerRead = 0; // the peer's read position when last loaded
     this.heldAt = 0; // word index of the first frame that is written but not published
     this.heldSignal = 0; // the signal that will publish it; 0: no frame is held back
@@ -46,13 +46,13 @@ class RingWriter {
     this.fullTurns = 0;
   }
 
-  /** Are `needed` bytes free? Loads the peer's read position only if the last one leaves too few. @param {number} needed */
+  /** Are `needed` bytes free? Loads the peer's read position only if the last known one leaves too little room. @param {number} needed */
   hasRoom(needed) {
     if (this.capacity - ((this.position - this.peerRead) | 0) >= needed) return true;
     // Pairs with the release in ring_consume: the peer has read everything before this position.
     const read = Atomics.load(this.peerWords, READ_POSITION_WORD);
     const used = (this.position - read) | 0;
-    // A read position only grows, up to my position.
+    // A valid read position never moves backward, never passes my position, and is a multiple of 8.
     if (used < 0 || used > ((this.position - this.peerRead) | 0) || (read & 7) !== 0)
       throw corruptPeer(`invalid read position ${read >>> 0}`);
     this.peerRead = read;
@@ -61,7 +61,7 @@ class RingWriter {
     return false;
   }
 
-  /** Has the peer freed room since its read position was last loaded? For loops that only look. */
+  /** Has the peer freed room since its read position was last loaded? For polling loops. */
   isReady() {
     return Atomics.load(this.peerWords, READ_POSITION_WORD) !== this.peerRead;
   }
@@ -81,14 +81,15 @@ class RingWriter {
     const at = HEADER_BYTES + (this.position & this.mask);
     const word = at >> 2;
     const next = (this.position + frame) | 0;
-    // The end mark, stored before the reader can get this far: usually clearAhead() has done it. It comes first, so that the
-    // stores to this frame's own line follow each other: a polling reader takes the line away in between (docs/protocol.md).
+    // Store the end mark, unless #clearAhead() has already done so. It must be there before this frame is published. It is
+    // stored before the payload so that no other store comes between the stores to this frame's cache line, which a polling
+    // reader could take away in between (docs/protocol.md).
     if (next !== this.cleared) this.words[(HEADER_BYTES + (next & this.mask)) >> 2] = 0;
     this.bytes.set(payload, at + 8 + prefix);
     if (prefix) this.words[word + 2] = /** @type {number} */ (number);
     this.words[word + 1] = kind;
     if (this.heldSignal !== 0) {
-      this.words[word] = size + 1; // the reader cannot see past the first frame held back
+      this.words[word] = size + 1; // not visible yet: the reader cannot get past the first held frame
     } else {
       this.heldAt = word;
       this.heldSignal = size + 1;
@@ -106,13 +107,13 @@ class RingWriter {
    */
   publish() {
     if (this.heldSignal !== 0) {
-      // Pairs with the acquire in ring_peek: payloads, later frames and the end mark before the first frame's signal.
+      // Pairs with the acquire in ring_peek: payloads, later frames and the end mark are written before this signal.
       Atomics.store(this.words, this.heldAt, this.heldSignal);
       this.heldSignal = 0;
       this.#clearAhead();
     }
     if (!this.peerMaySleep) return false;
-    // After the store above, in the order of all Atomics: pairs with the fence in ring_begin_waiting.
+    // Ordered after the store above, because Atomics are totally ordered. Pairs with the fence in ring_begin_waiting.
     const count = Atomics.load(this.peerWords, WAITING_FOR_DATA_WORD);
     if ((count & 1) === 0 || count === this.rung) return false;
     this.rung = count; // ring once per sleep
@@ -120,13 +121,13 @@ class RingWriter {
   }
 
   /**
-   * Store the end mark of the next frame ahead, as if that had the size of this one. The reader may have its line in its
-   * cache: fetching it takes as long as half a round trip, which now passes while we wait for the peer.
+   * Store the end mark of the next frame in advance, assuming that it will have the size of the last one. That cache line may
+   * be in the reader's cache, and fetching it takes about half a round trip. Here, this happens while the writer waits anyway.
    */
   #clearAhead() {
     const ahead = (this.position + this.frame) | 0;
     if (((ahead + FRAME_HEADER_BYTES - this.peerRead) | 0) > this.capacity) {
-      this.cleared = this.position; // the reader has not read what is there yet
+      this.cleared = this.position; // the reader has not yet read the data at that place
       return;
     }
     this.words[(HEADER_BYTES + (ahead & this.mask)) >> 2] = 0;

@@ -1,19 +1,19 @@
 'use strict';
-// listen(): accepts clients at the path of a Unix socket and gives a channel for each.
+// listen(): accepts clients at a Unix socket path and creates a channel for each one.
 const { setMaxListeners } = require('node:events');
 const { CrossingsError } = require('./errors.js');
 const { handshake } = require('./handshake.js');
 const { native } = require('./native.js');
 const { readOptions, readPath, readSignal } = require('./options.js');
 
-const MOST_HANDSHAKES = 64; // in progress at a time; later clients wait in the kernel's queue
-const MOST_UNACCEPTED = 128; // channels that accept() has not returned yet
-const PAUSE_MS = 100; // after an accept that failed
+const MAX_HANDSHAKES = 64; // simultaneous handshakes; further clients wait in the kernel's queue
+const MAX_UNACCEPTED = 128; // open channels that accept() has not returned yet
+const PAUSE_MS = 100; // before retrying a failed accept
 
 /** @typedef {ReturnType<typeof import('./options.js').readOptions>} Options */
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
 
-/** Listens at a path, and gives a channel for each client. */
+/** Listens at a path and creates a channel for each client. */
 class Server {
   #fd;
   #options;
@@ -42,23 +42,24 @@ class Server {
     return this.#fd < 0;
   }
 
-  /** Clients that were refused, and the reason of the last refusal. */
+  /** The number of failed accepts and handshakes, and the last error. */
   get refusals() {
     return { count: this.#refusals, last: this.#lastRefusal };
   }
 
   get #mayAccept() {
-    return this.#handshakes < MOST_HANDSHAKES && this.#ready.length < MOST_UNACCEPTED;
+    return this.#handshakes < MAX_HANDSHAKES && this.#ready.length < MAX_UNACCEPTED;
   }
 
-  /** Accept the clients that wait. Each does its own handshake, so that a silent one does not hold up the others. */
+  /** Accept all waiting clients. Their handshakes run concurrently, so an unresponsive client does not delay the others. */
   #acceptClients() {
     while (this.#fd >= 0 && this.#mayAccept) {
       let fd = -1;
       try {
         fd = native.accept(this.#fd);
       } catch (error) {
-        // Out of descriptors, for example. The clients still wait, and the poller would report them again at once: try later.
+        // For example, out of descriptors. The clients are still waiting and the poller would report them again immediately, so
+        // pause before retrying.
         this.#refuse(error);
         this.#poller.pause();
         setTimeout(() => this.#acceptClients(), PAUSE_MS).unref();
@@ -79,7 +80,7 @@ class Server {
           this.#acceptClients();
         });
     }
-    if (this.#fd >= 0) this.#poller.pause(); // later clients wait in the kernel's queue
+    if (this.#fd >= 0) this.#poller.pause(); // further clients wait in the kernel's queue
   }
 
   /** @param {unknown} error */
@@ -100,7 +101,7 @@ class Server {
   }
 
   /**
-   * The next client's channel.
+   * Wait for the next client and return its channel.
    * @param {{signal?: AbortSignal}} [options]
    * @returns {Promise<AChannel>}
    */
@@ -114,14 +115,14 @@ class Server {
       return ready;
     }
     return new Promise((resolve, reject) => {
-      const over = () => signal?.removeEventListener('abort', abort);
+      const removeListener = () => signal?.removeEventListener('abort', abort);
       const waiter = {
         resolve: (/** @type {AChannel} */ channel) => {
-          over();
+          removeListener();
           resolve(channel);
         },
         reject: (/** @type {unknown} */ error) => {
-          over();
+          removeListener();
           reject(error);
         },
       };
@@ -134,7 +135,7 @@ class Server {
     });
   }
 
-  /** Iterates over clients until the server is closed. @returns {AsyncGenerator<AChannel, void, void>} */
+  /** Iterates over the channels of new clients until the server is closed. @returns {AsyncGenerator<AChannel, void, void>} */
   async *[Symbol.asyncIterator]() {
     while (this.#fd >= 0) {
       try {
@@ -160,7 +161,7 @@ class Server {
     return this;
   }
 
-  /** Stop listening and remove the socket file. Accepted channels stay open; others are closed. */
+  /** Stop listening and remove the socket file. Channels that accept() has returned stay open; all others are closed. */
   async close() {
     if (this.#fd < 0) return;
     this.#poller.close();
@@ -194,9 +195,10 @@ class Server {
 }
 
 /**
- * Listen for clients at a path. Only this user can connect. A socket file left behind by a dead server is replaced.
+ * Listen for clients at a path. Only the same user can connect, unless allowOtherUsers is set. A
+ * socket file left behind by a dead server is replaced.
  * @param {string} path
- * @param {import('./options.js').ChannelOptions} [given] of every channel
+ * @param {import('./options.js').ChannelOptions} [given] options of every channel
  * @returns {Promise<Server>}
  */
 async function listen(path, given) {

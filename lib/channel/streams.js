@@ -14,13 +14,13 @@ function toDuplex(channel, options = {}) {
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) refuseUnknown(unknown, ['objectMode']);
   const stop = new AbortController();
-  const most = channel.maxMessageBytes;
+  const maxBytes = channel.maxMessageBytes;
   return new Duplex({
     objectMode,
     autoDestroy: true,
     read() {
       channel.receive({ signal: stop.signal }).then(
-        // An empty chunk would end a read of a byte stream, so an empty message is skipped.
+        // In byte mode, skip empty messages: push() of an empty chunk would end the current read without data.
         (message) => (!objectMode && message?.length === 0 ? this._read(0) : this.push(message)),
         (error) => this.destroy(stop.signal.aborted ? undefined : error),
       );
@@ -38,8 +38,8 @@ function toDuplex(channel, options = {}) {
   /** @param {any} chunk */
   async function sendAll(chunk) {
     if (objectMode) return channel.send(chunk, { signal: stop.signal });
-    for (let from = 0; from < chunk.length; from += most) {
-      await channel.send(chunk.subarray(from, from + most), { signal: stop.signal });
+    for (let from = 0; from < chunk.length; from += maxBytes) {
+      await channel.send(chunk.subarray(from, from + maxBytes), { signal: stop.signal });
     }
   }
 }

@@ -1,25 +1,25 @@
 'use strict';
-// The budget of one turn of the event loop, shared by all channels of this thread. However busy a channel is, timers and
-// I/O get a turn after TURN_MS. The clock is not read for every message: it is read often enough that the time between
-// two readings stays near CHECK_MS, whether a message is handled in 100 ns or in 10 ms.
+// The time budget for one turn of the event loop, shared by all channels of this thread. After TURN_MS, even a busy channel
+// lets timers and I/O run. The clock is not read for every message: the number of messages between two readings adapts to
+// how long messages take, so that readings are about CHECK_MS apart.
 
-const TURN_MS = 0.15; // a few hundred hot round trips; a turn itself costs about 10 µs and three system calls
+const TURN_MS = 0.15; // a few hundred fast round trips; a turn of the event loop takes about 10 µs and three system calls
 const CHECK_MS = 0.05;
-const MOST_BETWEEN_READINGS = 64;
+const MAX_BETWEEN_READINGS = 64;
 
 /** @typedef {{resume: () => void, unreferenced: boolean}} Resumable */
 
 let stride = 1; // messages between two readings of the clock
 let left = 1; // messages until the next reading
 let readAt = 0;
-let endsAt = 0; // 0: the end of this turn has not been fixed yet
+let endsAt = 0; // 0: the clock has not been read in this turn
 let spent = false;
 /** @type {Set<Resumable>} */
-const queued = new Set(); // continue in the next turn
+const queued = new Set(); // resumed in the next turn
 /** @type {Set<Resumable>} */
-const delayed = new Set(); // continue by a timer
+const delayed = new Set(); // resumed by an unreferenced timer
 
-/** Takes one message from this turn's budget. Returns false if the budget is spent: continue in the next turn. */
+/** Counts one message. Returns false if this turn's budget is spent: continue in the next turn. */
 function take() {
   if (--left > 0) return true;
   return readClock();
@@ -29,13 +29,13 @@ function readClock() {
   if (spent) return false;
   const now = performance.now();
   if (endsAt === 0) {
-    // The first reading of this turn. The immediate runs when the event loop gets its turn, forced by us or not.
+    // The first reading in this turn. The immediate starts the next turn, even if the budget is never spent.
     endsAt = now + TURN_MS;
     setImmediate(begin);
   } else if (now - readAt > CHECK_MS) {
     stride = Math.max(1, stride >> 1);
   } else {
-    stride = Math.min(MOST_BETWEEN_READINGS, stride << 1);
+    stride = Math.min(MAX_BETWEEN_READINGS, stride << 1);
   }
   readAt = now;
   spent = now >= endsAt;
@@ -43,7 +43,7 @@ function readClock() {
   return !spent;
 }
 
-/** A new turn. */
+/** Start a new turn. */
 function begin() {
   endsAt = 0;
   spent = false;
@@ -53,7 +53,7 @@ function begin() {
   for (const each of resumed) each.resume();
 }
 
-/** Makes the next take() read the clock: after something that may have taken long. */
+/** Makes the next take() read the clock. Call this after work that may have taken a long time. */
 function recheck() {
   left = 1;
 }
@@ -76,7 +76,7 @@ function resumeNext(resumable) {
   }
   queued.add(resumable);
   if (endsAt === 0) {
-    // This turn may go on for a while before it ends, and must end.
+    // The clock has not been read in this turn: fix its end now, so that the next turn is sure to start.
     readAt = performance.now();
     endsAt = readAt + TURN_MS;
     setImmediate(begin);

@@ -1,5 +1,5 @@
 'use strict';
-// The calls that wait for the same thing, in the order in which they were made.
+// A queue of calls that wait for the same condition, in the order in which they were made.
 
 /**
  * One waiting call. `attempt` returns PENDING until it has a value.
@@ -10,11 +10,11 @@
  * @property {() => void} cleanUp
  */
 
-/** What an attempt returns when its time has not come. */
+/** Returned by an attempt that has to keep waiting. */
 const PENDING = Symbol('pending');
 
 class Waiters {
-  /** @type {Set<Waiter>} in insertion order; any of them can leave at constant cost */ #queue = new Set();
+  /** @type {Set<Waiter>} in insertion order; removal takes constant time */ #queue = new Set();
 
   get size() {
     return this.#queue.size;
@@ -24,7 +24,7 @@ class Waiters {
    * Adds a waiting call to the queue.
    * @param {() => unknown} attempt
    * @param {AbortSignal | undefined} signal
-   * @param {() => void} left called when the signal has taken the call out of the queue
+   * @param {() => void} left called after the signal has removed the call from the queue
    * @returns {Promise<any>}
    */
   add(attempt, signal, left) {
@@ -44,8 +44,8 @@ class Waiters {
   }
 
   /**
-   * Attempts the calls in order until one has to go on waiting.
-   * @param {() => boolean} mayServe asked before each attempt
+   * Attempts the calls in order until one has to keep waiting.
+   * @param {() => boolean} mayServe called before each attempt; false stops the loop
    */
   serve(mayServe) {
     for (const waiter of this.#queue) {

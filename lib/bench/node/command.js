@@ -1,5 +1,5 @@
 'use strict';
-// `crossings bench node`: the comparison of the ways in which two Node processes exchange messages.
+// The command `crossings bench node`: compares transports for messages between two Node processes.
 const { Command } = require('commander');
 const { readCores, readNames } = require('../../terminal/arguments.js');
 const { checkWritable, writeWhole } = require('../../terminal/files.js');
@@ -13,11 +13,11 @@ const { renderRatios, renderSizes } = require('./table.js');
 const WIDTH = 100; // columns of prose
 
 /**
- * @param {any} options as commander read them
+ * @param {any} options as parsed by commander
  * @param {AbortSignal} signal
  */
 async function benchNode(options, signal) {
-  // Loaded only here: it loads the addon, which no other command needs.
+  // Loaded on demand, because it loads the addon, which most commands do not need.
   const { runNodeBench, SIZES, TRANSPORTS } = require('./runner.js');
   const effort = readEffort(options);
   if (options.json !== undefined) checkWritable('--json', options.json);
@@ -36,7 +36,7 @@ async function benchNode(options, signal) {
   ).finally(() => bar.stop());
   const style = styleFor(process.stdout);
   const paragraphs = [
-    style.bold(`Between two Node processes, ${run.parameters.samples} samples of each`),
+    style.bold(`Transports between two Node processes (${run.parameters.samples} samples each)`),
     renderSizes(run, style),
     renderRatios(run, style),
     style.dim(wrap(`Node ${process.version}. ${provenance(run)}`, WIDTH)),
@@ -49,9 +49,9 @@ async function benchNode(options, signal) {
 /** @param {AbortSignal} signal */
 function nodeCommand(signal) {
   return new Command('node')
-    .description('compare the ways in which two Node processes can exchange messages')
-    .option('--transport <names>', 'only these, comma-separated (default: all)')
-    .option('--size <bytes>', 'only this message size (default: 32, 64 and 64KiB)', readSize)
+    .description('compare transports for messages between two Node processes')
+    .option('--transport <names>', 'measure only these transports, comma-separated (default: all)')
+    .option('--size <bytes>', 'measure only this message size (default: 32, 64 and 64KiB)', readSize)
     .option('--quick', 'take three samples of each transport')
     .option('--thorough', 'take 30 samples of each transport')
     .option('--json <file>', 'write the whole run as JSON')

@@ -1,13 +1,13 @@
 'use strict';
-// The system calls of both Node processes per round trip and per message: a slope, as in lib/measure/crossings.js. Node
-// occasionally makes system calls of its own, so this slope spans more messages.
+// Counts the system calls of both Node processes per round trip and per message, as a slope between a short and a long run
+// (lib/measure/crossings.js). Node occasionally makes system calls of its own, so these runs use more messages.
 const { notCounted, slope } = require('../../measure/crossings.js');
 const { eventOf, runProgram } = require('../../measure/programs.js');
 const { tripsPerReadingOf } = require('./transports.js');
 
 const TRIPS = [2000, 6000];
 const MESSAGES = [10_000, 30_000];
-const WARMUP_FACTOR = 1.2; // each exchange makes a fifth more trips and messages than it times
+const WARMUP_FACTOR = 1.2; // each exchange adds a warm-up of 20 % to its trips and messages
 
 /**
  * @param {import('./transports.js').Transport} transport
@@ -16,7 +16,7 @@ const WARMUP_FACTOR = 1.2; // each exchange makes a fifth more trips and message
  * @returns {Promise<import('../../measure/crossings.js').Crossings>}
  */
 async function countCrossings(transport, commandOf, { countMethod, signal }) {
-  const factor = tripsPerReadingOf(transport); // the faster a transport, the more trips count
+  const factor = tripsPerReadingOf(transport); // fast transports have more trips per reading of the clock; count more of them
   const [fewTrips, manyTrips] = TRIPS.map((trips) => trips * factor);
   const [fewMessages, manyMessages] = MESSAGES.map((messages) => messages * factor);
   /** @param {number} trips @param {number} messages */

@@ -1,6 +1,7 @@
 'use strict';
-// Eight processes send to one: node fan-in.js {"transport": "ring" | "send", "messages": …, "sizeBytes": …}. The scheduler
-// places the nine processes, and each sender awaits each message. Prints the rate at which the messages of all senders arrive, as one line of JSON.
+// Fan-in: eight processes send to one. node fan-in.js {"transport": "ring" | "send", "messages": …, "sizeBytes": …}.
+// The nine processes are not pinned, and each sender awaits each send. Prints the total rate at which messages arrive, as one
+// line of JSON.
 const { fork, spawn } = require('node:child_process');
 const { channelPair, openChannel } = require('../../index.js');
 
@@ -31,7 +32,7 @@ const transports = {
       await channel.receive();
       const message = Buffer.from(text);
       for (let i = 0; i < share; i++) await channel.send(message);
-      await channel.receive(); // the end
+      await channel.receive(); // waits until the receiver closes the channel
     },
   },
   send: {

@@ -1,5 +1,5 @@
 'use strict';
-// The processor time that a process uses in one second while it waits on idle open channels.
+// Measures the processor time that a process uses in one second while both ends of an idle channel wait in it.
 const { channelPair, openChannel } = require('../../index.js');
 
 const WATCH_MS = 1000;
@@ -8,7 +8,7 @@ const SETTLE_MS = 200;
 async function main() {
   const { channel, port } = channelPair();
   const ends = [await openChannel(port.take()), await channel];
-  for (const end of ends) end.receive().catch(() => {}); // ends with the channel
+  for (const end of ends) end.receive().catch(() => {}); // rejected when the channel is closed
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   const before = process.cpuUsage();
   await new Promise((resolve) => setTimeout(resolve, WATCH_MS));

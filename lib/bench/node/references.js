@@ -1,6 +1,6 @@
 'use strict';
-// The ring's performance goals, as ratios within one run: the ring in C against floors and other mechanisms, and the
-// Node transports against each other. Each goal is one row of ROWS; every figure is measured in the same run.
+// The ring's performance goals, most of them as ratios: the ring in C compared with floors and other mechanisms, and the Node
+// transports compared with each other. Each goal is one row of ROWS. Every figure is measured in the same run.
 const { join } = require('node:path');
 const { eventOf, runNode, runProgram } = require('../../measure/programs.js');
 const { median, summarize } = require('../../measure/statistics.js');
@@ -8,9 +8,9 @@ const { median, summarize } = require('../../measure/statistics.js');
 /**
  * What a row is computed from.
  * @typedef {object} Measured
- * @property {Record<string, number[]>} samples that {@link measureReferences} took, by name
- * @property {(name: string) => number[]} callsPerTrip system calls per round trip of a transport; empty where not counted
- * @property {(name: string, sizeBytes: number) => Gathered} inNode samples of a transport; empty where it was not measured
+ * @property {Record<string, number[]>} samples taken by {@link measureReferences}, by name
+ * @property {(name: string) => number[]} callsPerTrip system calls per round trip of a transport; empty if not counted
+ * @property {(name: string, sizeBytes: number) => Gathered} inNode samples of a transport; empty if it was not measured
  *
  * @typedef {{tripNs: number[], floorNs: (number | null)[], rates: number[]}} Gathered
  *
@@ -18,9 +18,9 @@ const { median, summarize } = require('../../measure/statistics.js');
  * @property {string} what
  * @property {'×' | '%' | 'calls' | 'messages/s'} [unit] default: ×
  * @property {'most' | 'least'} bound is the goal an upper or a lower bound?
- * @property {number | null} goal what the project promises; null: none, the figure is for information
- * @property {number | null} aim what it works toward
- * @property {(measured: Measured) => number[] | undefined} values one per sample; a row without any is left out
+ * @property {number | null} goal what the project promises; null: no goal, for information only
+ * @property {number | null} aim a target at least as strict as the goal; null: none
+ * @property {(measured: Measured) => number[] | undefined} values one per sample; a row without values is omitted
  */
 
 /** @typedef {Omit<Row, 'values'> & {unit: string, value: {median: number, q1: number, q3: number}, met: boolean | null}} Ratio */
@@ -164,7 +164,7 @@ const ROWS = [
     values: ({ samples }) => samples.timerLateness,
   },
   {
-    // Node's own idle work, two timers of the measurement and a clock with steps of 1 µs add up to less than this.
+    // Node's own idle work, the measurement's two timers and the clock's resolution of 1 µs together stay below this goal.
     what: 'CPU of two idle open channels',
     unit: '%',
     bound: 'most',
@@ -177,7 +177,7 @@ const ROWS = [
 /**
  * @param {Row} row
  * @param {Measured} measured
- * @returns {Ratio[]} none when there is nothing to compare
+ * @returns {Ratio[]} one ratio, or none if there are no samples
  */
 function ratioOf({ values, ...row }, measured) {
   const samples = values(measured) ?? [];
@@ -189,7 +189,8 @@ function ratioOf({ values, ...row }, measured) {
 }
 
 /**
- * Measures what no transport's series holds, one sample per round: the ring in C, many senders, a timer.
+ * Measures everything that is not a sample of a transport: the ring in C, many senders and a timer once per round, and the
+ * idle channel once per run.
  * @param {{placement: string[], signal?: AbortSignal}} control
  */
 function measureReferences({ placement, signal }) {

@@ -1,6 +1,6 @@
 'use strict';
-// `crossings bench node`: samples the transports between two Node processes in turn. Each sample runs in fresh
-// processes, with the cache-line floor measured right before and after it. references.js adds the ratios.
+// `crossings bench node`: takes samples of all transports in turn. Each sample runs in new processes,
+// with the cache-line floor measured right before and after it. references.js adds the ratios.
 const { execFileSync } = require('node:child_process');
 const { join } = require('node:path');
 const { CrossingsError } = require('../../channel/errors.js');
@@ -16,7 +16,7 @@ const { transports, workOf } = require('./transports.js');
 const SIDE = join(__dirname, 'side.js');
 const SIZES = [32, 64, 65536];
 const COUNTED_BYTES = 64;
-const RATIO_BYTES = 32; // of the transports that are measured for a ratio alone
+const RATIO_BYTES = 32; // message size of transports that are measured only for a ratio
 const EXPECTED_OF_BUDGET = 1.2;
 const EXPECTED_THOROUGH_MS = 600_000;
 
@@ -28,7 +28,7 @@ const EFFORTS = {
 };
 
 /**
- * The command prefixes that pin a process to a core. Without cores, or without taskset, they are empty.
+ * The command prefixes that pin a process to a core. They are empty if `cores` is null or taskset is missing.
  * @param {number[] | null} cores
  */
 function pinning(cores) {
@@ -41,7 +41,7 @@ function pinning(cores) {
   return {
     first: on(String(cores?.[0])),
     other: on(String(cores?.[1])),
-    both: on(String(cores)), // two threads of one process: the scheduler places them
+    both: on(String(cores)), // two threads of one process: the scheduler distributes them over the two cores
     possible: true,
   };
 }
@@ -78,7 +78,7 @@ class TransportSeries extends Series {
     this.sizeBytes = sizeBytes;
   }
 
-  /** @param {any} sample what side.js printed @param {number} floorNs */
+  /** @param {any} sample as printed by side.js @param {number} floorNs */
   addSample({ messagesPerSecond, values, tripsPerReading }, floorNs) {
     const trips = new RoundTrips();
     trips.record(values);
@@ -125,7 +125,7 @@ async function named(name, work) {
  */
 
 /**
- * Measures. The result is a run file (schema crossings/run/1) with one result per transport and size, and the ratios.
+ * Run the benchmark. Returns a run file (schema crossings/run/1) with one result per transport and size, and the ratios.
  * @param {NodeBenchOptions} options
  * @param {import('../../measure/run.js').RunControl} [control]
  */
@@ -168,7 +168,7 @@ async function runNodeBench(options, control = {}) {
     .filter((name) => options.transports.includes(String(transports[name].ratioWith)))
     .map((name) => new TransportSeries(name, RATIO_BYTES));
   const all = [...compared, ...helpers];
-  const measuresNode = helpers.length > 0; // the whole comparison, not a part of it
+  const measuresNode = helpers.length > 0; // true if ring-async, the transport that the helpers belong to, is selected
   const references = measureReferences({ placement, signal });
 
   const rounds = await run.takeRounds(effort, async (round) => {

@@ -9,8 +9,8 @@ const { exchangeOf, transports, tripsPerReadingOf } = require('./transports.js')
  * @property {'first' | 'other'} role
  * @property {number} sizeBytes
  * @property {number} trips round trips that are timed
- * @property {number} messages of the throughput pass
- * @property {string[]} prefix of the other's command
+ * @property {number} messages in the throughput pass
+ * @property {string[]} prefix of the other side's command, for pinning
  */
 
 /** @type {Task} */

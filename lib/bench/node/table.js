@@ -1,5 +1,5 @@
 'use strict';
-// The tables of `crossings bench node` for the terminal.
+// The terminal tables of `crossings bench node`.
 const { byteCount, crossingCount, significant } = require('../../terminal/numbers.js');
 const { plainTable } = require('../../terminal/table.js');
 

@@ -1,16 +1,17 @@
 'use strict';
-// How late a timer of 1 ms fires: node timer.js {"beside": "channel" | "nothing"}. Beside a channel, the same
-// process exchanges messages over it as fast as it can. The scheduler places the processes. Prints percentiles of the lateness as one line of JSON.
+// Measures how late a 1 ms timer fires: node timer.js {"beside": "channel" | "nothing"}. With "channel", the same process also
+// exchanges messages over a channel as fast as it can. The processes are not pinned. Prints percentiles of the lateness as one
+// line of JSON.
 const { spawn } = require('node:child_process');
 const { channelPair, openChannel } = require('../../index.js');
 const { quantile } = require('../../measure/statistics.js');
 
 const TICKS = 1000;
-const WARMUP_TICKS = 500; // until the code is compiled: the compiler has threads of its own, on the same cores
+const WARMUP_TICKS = 500; // until the code has been compiled: the compiler's threads use the same cores
 const TIMER_MS = 1;
 const { beside, role = 'first' } = JSON.parse(process.argv[2]);
 
-/** Milliseconds by which each tick came too late. @returns {Promise<number[]>} */
+/** The lateness of each tick, in milliseconds. @returns {Promise<number[]>} */
 async function measureTimer() {
   const late = [];
   for (let tick = 0; tick < TICKS + WARMUP_TICKS; tick++) {
@@ -58,7 +59,7 @@ async function other() {
 }
 
 (role === 'first' ? first() : other()).catch((error) => {
-  if (error.code === 'ERR_CLOSED') return; // the first side closed while this one sent
+  if (error.code === 'ERR_CLOSED') return; // the first side closed the channel during a send
   process.stderr.write(`${error.stack}\n`);
   process.exit(1);
 });

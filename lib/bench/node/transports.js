@@ -1,7 +1,7 @@
 'use strict';
-// The ways in which two Node processes can exchange messages, each used as its users use it. A transport provides an
-// end on either side: {send(message), onMessage(listener), close()}, and for the ring its channel as well. A message is
-// a Buffer whose first four bytes are its number, or a string that begins with it.
+// The transports that two Node processes (or threads) can use to exchange messages, each used in its usual way. A transport
+// provides one End per side: {send(message), onMessage(listener), close()}, and the channel if the transport is the ring. A
+// message is a Buffer whose first four bytes are its number, or a string that begins with its number.
 const { spawn, fork } = require('node:child_process');
 const { rmSync } = require('node:fs');
 const net = require('node:net');
@@ -13,7 +13,7 @@ const { native } = require('../../channel/native.js');
 
 const LARGE_BYTES = 4096;
 
-// What one sample does, so that it takes a few tenths of a second.
+// Round trips and messages per sample, chosen so that a sample takes a few tenths of a second.
 const WORK = {
   loop: { small: { trips: 300_000, messages: 5_000_000 }, large: { trips: 6000, messages: 31_000 } },
   promises: { small: { trips: 100_000, messages: 3_000_000 }, large: { trips: 2000, messages: 20_000 } },
@@ -27,35 +27,35 @@ const WORK = {
 
 /**
  * @typedef {object} End
- * @property {(message: any) => unknown} send a promise or false means: wait before the next one
+ * @property {(message: any) => unknown} send if it returns false or a promise, wait before the next send
  * @property {(listener: (message: any) => void) => void} onMessage
  * @property {() => unknown} close
  * @property {(resume: () => void) => void} [onDrain]
  * @property {boolean} [awaited] send() returns a promise that should be awaited
- * @property {any} [channel] of the ring
+ * @property {any} [channel] only for the ring
  *
- * @typedef {object} Place where the other process runs
- * @property {string[]} prefix of its command: taskset, or nothing
+ * @typedef {object} Place how to start the other process
+ * @property {string[]} prefix of its command: taskset and its arguments, or empty
  * @property {string} script
  * @property {string[]} args
  * @property {number} sizeBytes
  *
  * @typedef {object} Transport
  * @property {string} title
- * @property {'loop' | 'await' | 'batches' | 'request' | 'events'} style how the two sides exchange messages: a file of exchanges/
- * @property {number} [tripsPerReading] round trips per reading of the clock, where that takes a noticeable part of one
+ * @property {'loop' | 'await' | 'batches' | 'request' | 'events'} style how the two sides exchange messages: the name of a file in exchanges/
+ * @property {number} [tripsPerReading] round trips per reading of the clock, if reading it takes a noticeable share of one round trip
  * @property {{small: Work, large: Work}} work of one sample, with small messages and with large ones
  * @property {boolean} [text] messages are strings
  * @property {boolean} [oneProcess] both sides are threads of one process
  * @property {boolean} [oneCore] both sides share the first core
- * @property {string} [ratioWith] the transport it is measured for, as one side of a ratio; it is no row of the table
- * @property {(place: Place) => Promise<End>} start the first side, which starts the other
- * @property {(sizeBytes: number) => Promise<End>} join the other side
+ * @property {string} [ratioWith] the transport whose ratios need this one; it has no row of its own in the table
+ * @property {(place: Place) => Promise<End>} start opens the first side's end and starts the other side
+ * @property {(sizeBytes: number) => Promise<End>} join opens the other side's end
  *
  * @typedef {{trips: number, messages: number}} Work
  */
 
-/** What one sample of a transport does. @param {Transport} transport @param {number} sizeBytes */
+/** The round trips and messages of one sample. @param {Transport} transport @param {number} sizeBytes */
 const workOf = ({ work }, sizeBytes) => (sizeBytes >= LARGE_BYTES ? work.large : work.small);
 
 const EXCHANGES = {
@@ -225,10 +225,10 @@ function bareWake() {
   };
 }
 
-/** @returns {any} zeromq, or null where that optional package is not installed */
+/** @returns {any} the zeromq package, or null if it is not installed */
 function zeromq() {
   try {
-    // @ts-expect-error: optional, and not among our own packages
+    // @ts-expect-error: optional, and not a dependency of this package
     return require('zeromq');
   } catch {
     return null;

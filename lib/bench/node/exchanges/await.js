@@ -1,5 +1,5 @@
 'use strict';
-// The ring's await interface, as most programs use it: send() and receive() on the first side, for await on the other.
+// The ring with promises, as most programs use it: send() and receive() on the first side, for await on the other side.
 const { allTrips, check, makeMessage, now, warmupMessagesOf, warmupOf } = require('./messages.js');
 
 /** @typedef {import('../transports.js').End} End */
@@ -8,8 +8,8 @@ const { allTrips, check, makeMessage, now, warmupMessagesOf, warmupOf } = requir
 /**
  * Times round trips.
  * @param {Work} work
- * @param {(from: number, count: number) => Promise<void>} exchange makes that many round trips, numbered from `from`: one call
- *   for several trips, so that its own promise is not what is measured
+ * @param {(from: number, count: number) => Promise<void>} exchange makes `count` round trips, numbered from `from`. One
+ *   call makes several trips, so that the promise of the call itself is a small part of the time
  */
 async function timeTrips(work, exchange) {
   const { tripsPerReading } = work;
@@ -46,7 +46,7 @@ async function first({ channel }, work) {
       message.writeInt32LE(i, 0);
       await channel.send(message);
     }
-    if (count > 0) await channel.receive(); // the other side has received them all
+    if (count > 0) await channel.receive(); // acknowledges that the other side has received all of them
   };
   await stream(warmupMessagesOf(work));
   const began = now();
@@ -64,7 +64,7 @@ async function other({ channel }, work) {
       number++;
       await channel.send(message);
     } else {
-      if (message.readInt32LE(0) !== due) check(message, due); // throws; the comparison alone costs less
+      if (message.readInt32LE(0) !== due) check(message, due); // check() throws here; comparing first avoids most calls of it
       if (++due < count) continue;
       [due, count] = [0, work.messages];
       await channel.send(message);

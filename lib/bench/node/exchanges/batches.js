@@ -1,5 +1,5 @@
 'use strict';
-// The ring's interface for bursts: trySend() while there is room on the first side, batches() on the other.
+// The ring's interface for bursts: trySend() on the first side, or send() when the ring is full; batches() on the other side.
 const { sendAndReceive, timeTrips } = require('./await.js');
 const { allTrips, check, makeMessage, now, warmupMessagesOf } = require('./messages.js');
 
@@ -16,7 +16,7 @@ async function first({ channel }, work) {
       number[0] = i;
       if (!channel.trySend(message)) await channel.send(message);
     }
-    if (count > 0) await channel.receive(); // the other side has received them all
+    if (count > 0) await channel.receive(); // acknowledges that the other side has received all of them
   };
   await stream(warmupMessagesOf(work));
   const began = now();
@@ -35,7 +35,7 @@ async function other({ channel }, work) {
         number++;
         await channel.send(message);
       } else {
-        if (message.readInt32LE(0) !== due) check(message, due); // throws; the comparison alone costs less
+        if (message.readInt32LE(0) !== due) check(message, due); // check() throws here; comparing first avoids most calls of it
         if (++due < count) continue;
         [due, count] = [0, work.messages];
         await channel.send(message);

@@ -1,10 +1,10 @@
 'use strict';
-// Messages sent by a call and received by a listener: every transport but the ring.
+// Messages sent by a function call and received by a listener: the exchange of every transport except the ring.
 const { allTrips, check, makeMessage, now, streamed, warmupMessagesOf, warmupOf } = require('./messages.js');
 
-const WINDOW = 64; // messages in flight from a sender without back-pressure
+const WINDOW = 64; // messages per turn of the event loop if the transport has no back-pressure
 
-/** Sends, and waits if the transport applies back-pressure. @param {import('../transports.js').End} end @param {any} message */
+/** Sends a message, then waits if the transport applies back-pressure. @param {import('../transports.js').End} end @param {any} message */
 async function sendAndWait(end, message) {
   const answer = end.send(message);
   if (answer === false) await new Promise((resolve) => end.onDrain?.(() => resolve(undefined)));
@@ -47,8 +47,8 @@ async function first(end, work) {
     for (let i = 0; i < count; i++) {
       const message = text ? makeMessage(i, work) : all[i % WINDOW];
       if (!text) message.writeInt32LE(i, 0);
-      // A port does not report that it is full, so send a window of messages per turn of the event loop. A promise per
-      // message would measure promises.
+      // Some transports never report that they are full, so send them one window of messages per turn of the event loop.
+      // Awaiting a promise for every message would mainly measure the promises.
       if (!paced) await sendAndWait(end, end.onDrain ? Buffer.from(message) : message);
       else if (i % WINDOW === WINDOW - 1)
         await Promise.resolve(end.send(message)).then(() => new Promise(setImmediate));

@@ -1,5 +1,5 @@
 'use strict';
-// The ring's try interface in tight loops that never wait for the event loop.
+// The ring's try methods in tight loops that never return to the event loop.
 const { allTrips, now, warmupMessagesOf, warmupOf } = require('./messages.js');
 
 /** @param {any} channel @param {Uint8Array} target */
@@ -42,7 +42,7 @@ async function first({ channel }, work) {
       stamp(word, i);
       sendNow(channel, message);
     }
-    if (count > 0) receiveNow(channel, answer); // the other side has received them all
+    if (count > 0) receiveNow(channel, answer); // acknowledges that the other side has received all of them
   };
   stream(warmupMessagesOf(work));
   const began = now();

@@ -1,31 +1,31 @@
 'use strict';
-// What every exchange shares: its task, the clock, and messages that carry their number in the first four bytes.
+// Shared by all exchanges: the warm-up, the clock, and numbered messages.
 
-const WARMUP_SHARE = 0.2; // of the trips and of the messages, before timing begins: time to compile the code
+const WARMUP_SHARE = 0.2; // added before the timed trips and messages, so that the code has been compiled when timing starts
 
 /**
- * What one side of a sample does.
+ * The work of one side of a sample.
  * @typedef {object} Work
  * @property {number} sizeBytes of a message
  * @property {number} trips round trips that are timed
- * @property {number} messages of the throughput pass
+ * @property {number} messages in the throughput pass
  * @property {boolean} text messages are strings
  * @property {number} tripsPerReading round trips per reading of the clock
  *
- * What it measured.
- * @typedef {{times: number[], streamNs: number}} Measured nanoseconds per trip, and of the throughput pass
+ * The measurements of a sample.
+ * @typedef {{times: number[], streamNs: number}} Measured nanoseconds per round trip, and the duration of the throughput pass in nanoseconds
  */
 
-/** Trips that are not timed. @param {Work} work */
+/** Number of warm-up trips, which are not timed. @param {Work} work */
 const warmupOf = ({ trips }) => Math.ceil(trips * WARMUP_SHARE);
 
-/** Messages of the throughput pass that are not timed; the other side acknowledges them, too. @param {Work} work */
+/** Number of warm-up messages before the throughput pass. They are not timed, but the other side acknowledges them. @param {Work} work */
 const warmupMessagesOf = ({ messages }) => Math.ceil(messages * WARMUP_SHARE);
 
 /**
- * What the other side does with a message after the round trips: the number that it must have, and whether it is the last one
- * of the warm-up or of the throughput pass, which is acknowledged.
- * @param {number} index among these messages
+ * For the other side, after the round trips: the number that a message must carry, and whether it is the last one of the
+ * warm-up or of the throughput pass. The other side acknowledges the last one.
+ * @param {number} index of the message, counted from the end of the round trips
  * @param {Work} work
  */
 function streamed(index, work) {
@@ -34,7 +34,7 @@ function streamed(index, work) {
   return { due, isLast: index === warmup - 1 || index === warmup + work.messages - 1 };
 }
 
-/** All trips: the last reading of the clock may complete its number. @param {Work} work */
+/** Number of all trips, with warm-up; the timed trips are rounded up to a multiple of tripsPerReading. @param {Work} work */
 const allTrips = (work) => warmupOf(work) + Math.ceil(work.trips / work.tripsPerReading) * work.tripsPerReading;
 
 /** @param {number} number @param {Work} work @returns {any} a message that contains its number */
@@ -58,7 +58,7 @@ function check(message, due) {
   if (got !== due) throw new Error(`expected message ${due}, got message ${got}`);
 }
 
-/** Nanoseconds. */
+/** The monotonic clock, in nanoseconds. */
 const now = () => Number(process.hrtime.bigint());
 
 module.exports = { warmupOf, warmupMessagesOf, streamed, allTrips, makeMessage, check, now };

@@ -1,5 +1,6 @@
 'use strict';
-// Requests over the ring: request() on the first side, onRequest() on the other. Throughput is that of 64 requests at a time.
+// Requests over the ring: request() on the first side, onRequest() on the other. The throughput pass
+// keeps up to 64 requests outstanding.
 const { timeTrips } = require('./await.js');
 const { check, makeMessage, now, warmupMessagesOf } = require('./messages.js');
 
