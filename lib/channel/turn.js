@@ -53,6 +53,19 @@ function begin() {
   for (const each of resumed) each.resume();
 }
 
+/**
+ * A new turn for those that do not keep the process alive. All of them continue in one turn with a budget of its own: otherwise
+ * one that always looks would spend the budget before the others continue.
+ */
+function beginDelayed() {
+  spent = false;
+  left = stride;
+  if (endsAt !== 0) endsAt = performance.now() + TURN_MS;
+  const resumed = [...delayed];
+  delayed.clear();
+  for (const each of resumed) each.resume();
+}
+
 /** Makes the next take() read the clock. Call this after work that may have taken a long time. */
 function recheck() {
   left = 1;
@@ -66,12 +79,8 @@ function resumeNext(resumable) {
   if (queued.has(resumable)) return;
   if (resumable.unreferenced) {
     // An immediate would keep the process alive.
-    if (delayed.has(resumable)) return;
+    if (delayed.size === 0) setTimeout(beginDelayed, 1).unref();
     delayed.add(resumable);
-    setTimeout(() => {
-      delayed.delete(resumable);
-      resumable.resume();
-    }, 1).unref();
     return;
   }
   queued.add(resumable);

@@ -3,6 +3,7 @@
 const { performance } = require('node:perf_hooks');
 const { closing, crossings, errorWith, library, newPath, pair, pause, runScript, success } = require('./support.js');
 const lookout = require('../../lib/channel/lookout.js');
+const turn = require('../../lib/channel/turn.js');
 const { native } = require('../../lib/channel/native.js');
 
 const { connect, listen } = crossings;
@@ -347,4 +348,30 @@ test.each(waits)('a process whose handler was removed can end (wait: %p)', async
       ours.onRequest(null);
     })();`;
   expect(await runScript(script).ended).toEqual(success);
+});
+
+// A channel that always looks spent the budget of each turn before the timer of another one fired.
+test('channels that do not keep the process alive take turns', async () => {
+  let served = false;
+  let stopped = false;
+  const spender = {
+    unreferenced: true,
+    async resume() {
+      await Promise.resolve();
+      while (turn.take());
+      if (!stopped) turn.resumeNext(spender);
+    },
+  };
+  const other = {
+    unreferenced: true,
+    resume() {
+      if (turn.take()) served = true;
+      else turn.resumeNext(other);
+    },
+  };
+  turn.resumeNext(spender);
+  turn.resumeNext(other);
+  for (let wait = 0; wait < 200 && !served; wait++) await new Promise((resolve) => setTimeout(resolve, 5));
+  stopped = true;
+  expect(served).toBe(true);
 });
