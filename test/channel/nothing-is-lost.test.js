@@ -86,7 +86,7 @@ function verifyDirection(sender, receiver) {
   // Exactly those that were aborted are missing.
   const missed = aborted.filter((/** @type {number} */ number) => number < receiver.receiveNext);
   expect({ name, side, missing: receiver.missing }).toEqual({ name, side, missing: missed });
-  // Whoever found the end of the channel has received everything.
+  // A receiver that found the end of the channel has received everything.
   if (receiver.end === 'drained')
     expect({ name, side, received: receiver.received }).toEqual({ name, side, received: sender.sent });
   else expect(receiver.received).toBeLessThanOrEqual(sender.sent);
