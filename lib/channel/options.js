@@ -151,6 +151,7 @@ function readMax(options) {
 
 module.exports = {
   readOptions,
+  checkObject,
   readPath,
   bytesOf,
   readSignal,
