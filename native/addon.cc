@@ -308,10 +308,10 @@ Napi::Value Drain(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), doorbell_drain(IntegerAt(info, 0)));
 }
 
-// waitReadable(descriptor, timeoutMs): blocks this thread; only for receiveSync. -1: no limit.
-void WaitReadable(const Napi::CallbackInfo &info) {
+// waitReadable(descriptor, timeoutMs) -> false: the time is over. Blocks this thread; only for receiveSync.
+Napi::Value WaitReadable(const Napi::CallbackInfo &info) {
     struct pollfd polled = {IntegerAt(info, 0), POLLIN, 0};
-    poll(&polled, 1, IntegerAt(info, 1));
+    return Napi::Boolean::New(info.Env(), poll(&polled, 1, IntegerAt(info, 1)) > 0);
 }
 
 // ---- Poller: calls back on this thread's event loop when a descriptor becomes readable ----

@@ -39,7 +39,7 @@ const { CrossingsError } = require('./errors.js');
  * @property {(fd: number) => void} disownFd
  * @property {(fd: number) => void} ring
  * @property {(fd: number) => boolean} drain
- * @property {(fd: number, timeoutMs: number) => void} waitReadable
+ * @property {(fd: number, timeoutMs: number) => boolean} waitReadable
  * @property {new (fd: number, readable: () => void) => Poller} Poller
  * @property {boolean} hasSharedBuffers
  */
