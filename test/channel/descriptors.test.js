@@ -48,8 +48,9 @@ describe('openChannel refuses a descriptor', () => {
         parentPort.postMessage(codes);
       })();`;
     const worker = new Worker(source, { eval: true, workerData: fds });
+    const exited = new Promise((resolve) => worker.once('exit', resolve));
     const codes = await new Promise((resolve) => worker.once('message', resolve));
-    await new Promise((resolve) => worker.once('exit', resolve));
+    await exited;
     expect(new Set(codes)).toEqual(new Set(['ERR_INVALID_ARGUMENT']));
     a.trySend('hello');
     expect(String(await b.receive())).toBe('hello');
