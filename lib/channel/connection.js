@@ -172,9 +172,9 @@ class Connection {
     return (wanted & changed) !== 0;
   }
 
-  /** Block this thread until the doorbell rings or the timeout expires. @param {number} timeoutMs */
+  /** Block this thread until the doorbell rings or the timeout expires. @param {number} timeoutMs @returns {boolean} true if it rang */
   waitForDoorbell(timeoutMs) {
-    native.waitReadable(this.#fd, timeoutMs);
+    return native.waitReadable(this.#fd, timeoutMs);
   }
 
   /** Set whether this connection keeps the process alive. @param {boolean} yes */
