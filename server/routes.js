@@ -132,6 +132,11 @@ function routes({ runs, traces, catalogue }) {
     }
     response.end();
   });
+  // Apart from DELETE, because a second DELETE, as from a double click, removes the canceled run.
+  router.post('/runs/:id/cancel', async (request, response) => {
+    const id = idOf(request);
+    response.json({ state: (await runs.cancel(id)) ?? noRun(id) });
+  });
   router.delete('/runs/:id', async (request, response) => {
     const id = idOf(request);
     response.json({ state: (await runs.remove(id)) ?? noRun(id) });

@@ -175,14 +175,20 @@ class Runs {
     return { ...lineOfSession(session), progress, run: null, partial, error };
   }
 
-  /** Cancel a run in progress, or remove one that has ended; null if there is none. @param {string} id */
-  async remove(id) {
+  /** Cancel a run in progress; the state that it is in then, or null if there is no such run. @param {string} id */
+  async cancel(id) {
     const session = this.session(id);
     if (session?.state === 'running') {
       session.stopping.abort(new CrossingsError('ERR_CANCELLED', 'The run was canceled.'));
       await session.ended;
-      return session.state;
     }
+    return session?.state ?? this.describe(id)?.state ?? null;
+  }
+
+  /** Cancel a run in progress, or remove one that has ended; null if there is none. @param {string} id */
+  async remove(id) {
+    const session = this.session(id);
+    if (session?.state === 'running') return this.cancel(id);
     if (!session && !this.finished(id)) return null;
     this.#sessions.delete(id);
     this.#store.remove(id);
@@ -191,7 +197,7 @@ class Runs {
 
   /** Cancel the run in progress and wait until its processes have ended. */
   async close() {
-    await Promise.all([...this.#sessions.keys()].filter((id) => id === this.running).map((id) => this.remove(id)));
+    await Promise.all([...this.#sessions.keys()].filter((id) => id === this.running).map((id) => this.cancel(id)));
   }
 }
 
