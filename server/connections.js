@@ -6,7 +6,7 @@
 /** @typedef {import('node:http').IncomingMessage} Request */
 /** @typedef {import('node:http').ServerResponse} Response */
 
-const MAX_STRANGERS = 128;
+const MAX_STRANGERS = 512; // a client is safe if fewer arrive between its connection and its first request
 const MAX_MEMBERS = 640;
 const IDLE_MS = 120_000; // longer than any request takes to be answered; streams of events are exempt
 

@@ -45,11 +45,14 @@ function clientOf({ port, token }) {
   const open = (path, { method = 'GET', headers = {}, body }) =>
     new Promise((resolve, reject) => {
       const changing = method === 'GET' ? {} : { origin: `http://${host}`, 'content-type': 'application/json' };
-      const all = present({ host, 'x-crossings-token': token, ...changing, ...headers });
+      const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+      // Node does not send the length of a body of DELETE.
+      const length = text === undefined ? {} : { 'content-length': String(Buffer.byteLength(text)) };
+      const all = present({ host, 'x-crossings-token': token, ...changing, ...length, ...headers });
       // Without an agent, so that no connection outlives its test; setHost: a test may send no Host at all.
       const options = { host: '127.0.0.1', port, path, method, headers: all, agent: false, setHost: false };
       const request = http.request(options, resolve).on('error', reject);
-      request.end(typeof body === 'string' || body === undefined ? body : JSON.stringify(body));
+      request.end(text);
     });
 
   return {

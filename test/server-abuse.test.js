@@ -50,7 +50,7 @@ async function startLong() {
   };
 }
 
-describe('600 connections without the token, of which each', () => {
+describe('1,000 connections without the token, of which each', () => {
   test.each([
     ['sends nothing', () => ''],
     ['sends half a request line', () => 'GET /api/ru'],
@@ -58,10 +58,18 @@ describe('600 connections without the token, of which each', () => {
     ['never ends its body', () => `POST / HTTP/1.1\r\nHost: ${lab.host}\r\nContent-Length: 1000\r\n\r\n{`],
     ['reads no answer', () => `GET /vendor/chart.umd.min.js HTTP/1.1\r\nHost: ${lab.host}\r\n\r\n`],
   ])('%s, keep no other client out', async (_what, bytes) => {
-    await holdConnections(lab.port, 600, bytes());
+    await holdConnections(lab.port, 1000, bytes());
     const page = await lab.ask('/bench.html', { headers: { 'x-crossings-token': undefined } });
     expect([page.status, (await lab.ask('/api/runs')).status]).toEqual([200, 200]);
   });
+});
+
+test('a request that arrives just before 400 silent connections is answered', async () => {
+  process.kill(lab.pid, 'SIGSTOP'); // so that it accepts them all at once
+  const answer = exchange(lab.port, `${head('GET', '/api/runs')}Connection: close\r\n\r\n`);
+  await holdConnections(lab.port, 400, '');
+  process.kill(lab.pid, 'SIGCONT');
+  expect(statusesIn(await answer)).toEqual([200]);
 });
 
 test('800 connections with the token that send nothing more keep no other client out', async () => {
