@@ -2,6 +2,8 @@
 // The schedule of test/channel/nothing-is-lost.test.js with many seeds: processes, channels, aborts, closing and SIGKILL in
 // random order, and each message accounted for.
 const { spawn } = require('node:child_process');
+const { mkdtempSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 
 const root = join(__dirname, '..', '..', '..');
@@ -11,9 +13,15 @@ const TEST = join('test', 'channel', 'nothing-is-lost.test.js');
 const WORK = { short: { ms: 1, stress: 1 }, long: { ms: 200_000, stress: 1 } };
 const OUTPUT_LIMIT = 3000; // characters of a failure
 
-/** @param {number} seed @param {number} stress @returns {Promise<{status: number | null, output: string}>} */
-function runOnce(seed, stress) {
-  const child = spawn(process.execPath, [JEST, '--selectProjects', 'parallel', '--runTestsByPath', TEST], {
+/**
+ * @param {number} seed
+ * @param {number} stress
+ * @param {string} cache a folder for Jest's own files
+ * @returns {Promise<{status: number | null, output: string}>}
+ */
+function runOnce(seed, stress, cache) {
+  const jest = [JEST, '--selectProjects', 'parallel', '--cacheDirectory', cache, '--runTestsByPath', TEST];
+  const child = spawn(process.execPath, jest, {
     cwd: root,
     env: { ...process.env, CROSSINGS_SEED: String(seed), CROSSINGS_STRESS: String(stress), FORCE_COLOR: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -38,9 +46,10 @@ module.exports = {
     const failures = [];
     let seeds = 0;
     let unlucky = 0;
+    const cache = mkdtempSync(join(tmpdir(), 'jest-'));
     do {
       const each = ((seed + seeds * 7919) % 999_983) + 1;
-      const { status, output } = await runOnce(each, stress);
+      const { status, output } = await runOnce(each, stress, cache);
       seeds++;
       if (status !== 0) {
         unlucky++;
@@ -50,6 +59,7 @@ module.exports = {
       }
       progress(Math.min(1, (performance.now() - began) / ms), `${seeds} seeds`);
     } while (performance.now() - began < ms && failures.length < 3);
+    rmSync(cache, { recursive: true });
     return { figures: { seeds, 'seeds that failed': unlucky }, failures };
   },
 };
