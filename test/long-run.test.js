@@ -1,5 +1,6 @@
 'use strict';
-// The machinery of `npm run test:long`, tried with parts that pass, fail, hang, crash, and leave things behind.
+// The machinery of `npm run test:long`, tried with parts that pass, fail, hang, crash, and leave things behind; and the short
+// forms of the long days and of the event loop under floods.
 const { spawn, spawnSync } = require('node:child_process');
 const { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -60,7 +61,7 @@ function isAlive(pid) {
 test('the list names the parts of this project', () => {
   const { status, stdout } = spawnSync(process.execPath, [script, '--list'], { encoding: 'utf8' });
   expect(status).toBe(0);
-  for (const name of ['stress']) expect(stdout).toContain(name);
+  for (const name of ['api-abuse', 'connects', 'event-loop', 'messages', 'stress']) expect(stdout).toContain(name);
 });
 
 test('parts that pass or are skipped make a table, a file and exit status 0', () => {
@@ -142,4 +143,13 @@ test.each([
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   expect(stderr).toMatch(message);
   expect(stderr.trim().split('\n')).toHaveLength(1);
+});
+
+const seed = Number(process.env.CROSSINGS_SEED ?? 1 + (Date.now() % 1_000_000));
+
+test.each(['messages', 'connects', 'event-loop'])(`%s, the short form (CROSSINGS_SEED=${seed})`, async (name) => {
+  const part = require(`./long/parts/${name}.js`);
+  const { figures, failures } = await part.run({ scale: 'short', seed, progress() {} });
+  expect(failures).toEqual([]);
+  expect(Object.keys(figures).length).toBeGreaterThan(3);
 });

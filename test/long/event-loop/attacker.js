@@ -40,9 +40,18 @@ function write(end, bytes, kind) {
   return true;
 }
 
-/** Reads everything that has arrived. @param {End} end */
-function read({ fd, reader }) {
-  for (let size = reader.peek(); size >= 0; size = reader.peek()) reader.consume(size);
+/**
+ * Reads everything that has arrived.
+ * @param {End} end
+ * @param {(kind: number, number: number) => void} [each]
+ */
+function read({ fd, reader }, each) {
+  for (let size = reader.peek(); size >= 0; size = reader.peek()) {
+    const kind = reader.kind();
+    const number = kind === KIND.MESSAGE ? 0 : reader.number();
+    reader.consume(size);
+    each?.(kind, number);
+  }
   reader.announceRest();
   if (!reader.mustRing) return;
   reader.mustRing = false;
@@ -71,6 +80,13 @@ const ATTACKS = {
   requests(end) {
     write(end, SMALL, KIND.REQUEST);
     read(end);
+  },
+  'reading everything': (end) => read(end),
+  'echoes of messages and answers to requests'(end) {
+    read(end, (kind, number) => {
+      end.writer.write(SMALL, kind === KIND.REQUEST ? KIND.RESPONSE : kind, number);
+      if (end.writer.publish()) native.ring(end.fd);
+    });
   },
   'requests whose responses it never reads': (end) => write(end, SMALL, KIND.REQUEST),
   'responses nobody asked for': (end) => write(end, SMALL, KIND.RESPONSE),

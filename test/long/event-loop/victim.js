@@ -52,6 +52,14 @@ const WAYS = {
   async send(channel) {
     for (;;) await channel.send('message');
   },
+  'a hundred sends at once': (channel) => Promise.all(Array.from({ length: 100 }, () => WAYS.send(channel))),
+  async 'send and receive'(channel) {
+    for (;;) {
+      await channel.send('message');
+      await channel.receive();
+    }
+  },
+  'a hundred requests at once': (channel) => Promise.all(Array.from({ length: 100 }, () => WAYS.request(channel))),
   stream: (channel) => consume(channel.toDuplex()),
   'object stream': (channel) => consume(channel.toDuplex({ objectMode: true })),
   async 'web stream'(channel) {

@@ -15,9 +15,9 @@ const WORK = {
 const SILENCE_MS = { short: 60_000, long: 60_000 }; // without a scenario's result: the event loop is starved
 /**
  * The bounds. They are generous, because the machine may be busy: what counts is the processor time of the victim, and a little
- * of the time on the clock. Of the ticks that an idle event loop gives in that time, a tenth must be there.
+ * of the time on the clock. Of the ticks that an idle event loop gives in that time, a twentieth must be there.
  */
-const LEAST_SHARE = 0.1;
+const LEAST_SHARE = 0.05;
 const CLOCK_WEIGHT = 0.1;
 const MOST_CPU_BETWEEN_TICKS_MS = 1000;
 
