@@ -1,9 +1,10 @@
 //! The ring and its sleep protocol as a model. For each scenario, loom runs the two sides in every order of their accesses,
 //! and with every value that each load may return under the C11 memory model.
 //!
-//! usage: crossings-model [--mutant SITE]
+//! usage: crossings-model [--long] [--mutant SITE] [--scenario NAME]
 //!
-//! Prints the number of executions of each scenario, then every site. Exits with 101 at the first failure.
+//! Explores the scenarios of the short list, of the long list, or one of them, with one site weakened or none. Prints a
+//! line of JSON for each, with the sites that it has passed. Exits with 101 at the first failure.
 mod c_side;
 mod memory;
 mod node_side;
@@ -15,7 +16,6 @@ use memory::{new_channel, End, Over};
 use node_side::Node;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
-use std::time::Instant;
 
 trait Sender {
     fn end(&self) -> &End;
@@ -71,14 +71,14 @@ type NewReceiver = fn(End) -> Box<dyn Receiver>;
 const SENDERS: [(&str, NewSender); 3] = [
     ("C", |end| Box::new(CSender::new(end))),
     ("Node", |end| Box::new(Node::new(end, false))),
-    ("Node that looks", |end| Box::new(Node::new(end, true))),
+    ("looking Node", |end| Box::new(Node::new(end, true))),
 ];
 
 const RECEIVERS: [(&str, NewReceiver); 4] = [
     ("C", |end| Box::new(CReceiver::new(end))),
     ("Node", |end| Box::new(Node::new(end, false))),
-    ("Node that looks", |end| Box::new(Node::new(end, true))),
-    ("Node that blocks", |end| Box::new(Blocking(Node::new(end, false)))),
+    ("looking Node", |end| Box::new(Node::new(end, true))),
+    ("blocking Node", |end| Box::new(Blocking(Node::new(end, false)))),
 ];
 
 /// How a side ends.
@@ -184,49 +184,104 @@ fn batch_c() {
     sending.join().unwrap();
 }
 
+/// The sides between which a scenario is explored: in the short list, and in addition in the long list. The scenarios
+/// left out have millions of executions.
+fn lists(what: &str) -> (&'static [&'static str], &'static [&'static str]) {
+    match what {
+        "one message" => (&ALL, &[]),
+        "two messages" => (&["C to C", "Node to C"], &["C to Node", "C to blocking Node", "looking Node to C"]),
+        "a full ring" => (
+            &["C to C", "C to Node", "Node to C", "looking Node to C"],
+            &["C to looking Node", "C to blocking Node", "Node to blocking Node"],
+        ),
+        "the sender closes" => {
+            (&["C to C", "C to Node", "Node to C"], &["C to looking Node", "C to blocking Node", "looking Node to C"])
+        }
+        "the sender dies" => (&["C to C", "C to Node", "C to blocking Node", "Node to C"], &ALL),
+        _ => (&["C to C", "Node to C", "looking Node to C", "C to Node"], &ALL),
+    }
+}
+
+const ALL: [&str; 12] = [
+    "C to C",
+    "C to Node",
+    "C to looking Node",
+    "C to blocking Node",
+    "Node to C",
+    "Node to Node",
+    "Node to looking Node",
+    "Node to blocking Node",
+    "looking Node to C",
+    "looking Node to Node",
+    "looking Node to looking Node",
+    "looking Node to blocking Node",
+];
+
+/// What the command line asks for.
+#[derive(Default)]
+struct Arguments {
+    long: bool,
+    scenario: Option<String>,
+}
+
+fn read_arguments() -> Option<Arguments> {
+    let mut read = Arguments::default();
+    let mut rest = std::env::args().skip(1);
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--long" => read.long = true,
+            "--scenario" => read.scenario = Some(rest.next()?),
+            "--mutant" => sites::MUTANT.set(rest.next()?).ok()?,
+            _ => return None,
+        }
+    }
+    Some(read)
+}
+
 /// Explore one scenario completely.
-fn check(name: String, scenario: impl Fn() + Send + Sync + 'static) {
-    if std::env::var("S").is_ok_and(|s| !name.contains(&s)) { return }
+fn check(arguments: &Arguments, name: &str, scenario: impl Fn() + Send + Sync + 'static) {
+    if arguments.scenario.as_ref().is_some_and(|wanted| wanted != name) {
+        return;
+    }
+    sites::PASSED.lock().unwrap().clear();
     let executions = Arc::new(AtomicU64::new(0));
     let counter = executions.clone();
-    let began = Instant::now();
-    eprintln!("scenario {name}");
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = None; // exhaustive
+    builder.preemption_bound = None; // every order, not only those with few switches
     builder.max_branches = 10_000;
     builder.check(move || {
         counter.fetch_add(1, Relaxed);
         scenario();
     });
-    println!("scenario {name}: {} executions, {} ms", executions.load(Relaxed), began.elapsed().as_millis());
+    let sites = sites::PASSED.lock().unwrap();
+    println!("{{\"scenario\": {name:?}, \"executions\": {}, \"sites\": {sites:?}}}", executions.load(Relaxed));
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match &arguments[..] {
-        [] => (),
-        [option, site] if option == "--mutant" => sites::MUTANT.set(site.clone()).unwrap(),
-        _ => {
-            eprintln!("usage: crossings-model [--mutant SITE]");
-            std::process::exit(2);
-        }
-    }
-    check("polling: C to C".to_string(), polling_c);
-    check("batch: C to C".to_string(), batch_c);
+    let Some(arguments) = read_arguments() else {
+        eprintln!("usage: crossings-model [--long] [--mutant SITE] [--scenario NAME]");
+        std::process::exit(2);
+    };
+    check(&arguments, "polling: C to C", polling_c);
+    check(&arguments, "a batch: C to C", batch_c);
     for (from, sender) in SENDERS {
         for (to, receiver) in RECEIVERS {
             let new = (sender, receiver);
-            let named = |what: &str| format!("{what}: {from} to {to}");
-            check(named("one message"), move || stream(new, 3, 0, 1, Ending::Stays));
-            check(named("two messages"), move || stream(new, 3, 0, 2, Ending::Stays));
-            check(named("a full ring"), move || stream(new, 2, 1, 2, Ending::Stays));
-            check(named("the sender closes"), move || stream(new, 3, 0, 1, Ending::Closes));
-            check(named("the sender dies"), move || stream(new, 3, 0, 1, Ending::Dies));
-            check(named("the receiver closes"), move || receiver_ends(new, Ending::Closes));
-            check(named("the receiver dies"), move || receiver_ends(new, Ending::Dies));
+            let sides = format!("{from} to {to}");
+            let check = |what: &str, scenario: Box<dyn Fn() + Send + Sync>| {
+                let (short, long) = lists(what);
+                let wanted = short.contains(&&*sides) || (arguments.long && long.contains(&&*sides));
+                if wanted || arguments.scenario.is_some() {
+                    check(&arguments, &format!("{what}: {sides}"), scenario);
+                }
+            };
+            check("one message", Box::new(move || stream(new, 3, 0, 1, Ending::Stays)));
+            check("two messages", Box::new(move || stream(new, 3, 0, 2, Ending::Stays)));
+            check("a full ring", Box::new(move || stream(new, 2, 1, 2, Ending::Stays)));
+            check("the sender closes", Box::new(move || stream(new, 3, 0, 1, Ending::Closes)));
+            check("the sender dies", Box::new(move || stream(new, 3, 0, 1, Ending::Dies)));
+            check("the receiver closes", Box::new(move || receiver_ends(new, Ending::Closes)));
+            check("the receiver dies", Box::new(move || receiver_ends(new, Ending::Dies)));
         }
-    }
-    for site in sites::PASSED.lock().unwrap().iter() {
-        println!("site {site}");
     }
 }
