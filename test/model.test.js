@@ -34,7 +34,9 @@ describe('the model and the code:', () => {
       'ring_look: ring_load_acquire',
       'ring_look: ring_load_acquire 2',
     ]);
-    const jsText = ['class Ring {', '  #look() {', '    // Atomics.store(a)', '    Atomics.load(a);', '  }', '}'].join('\n');
+    const jsText = ['class Ring {', '  #look() {', '    // Atomics.store(a)', '    Atomics.load(a);', '  }', '}'].join(
+      '\n',
+    );
     expect(sitesOf(jsText, js())).toEqual(['Ring.#look: Atomics.load']);
   });
 });

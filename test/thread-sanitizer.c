@@ -36,7 +36,7 @@
 
 #define MAX_REGIONS 4
 
-/* A region that was created in this process. Its mapping is released by its last user. */
+/* A region that was created in this process. Its mapping is released by the second of its two users. */
 static struct shared {
     struct region region;
     ino_t inode;
@@ -57,7 +57,7 @@ int region_create(struct region *region, uint32_t capacity, uint32_t flags) {
     while (i < MAX_REGIONS && regions[i].users)
         i++;
     EXPECT(i < MAX_REGIONS);
-    regions[i] = (struct shared){*region, inode_of(region->fd), 1};
+    regions[i] = (struct shared){.region = *region, .inode = inode_of(region->fd), .users = 2};
     pthread_mutex_unlock(&regions_lock);
     return 0;
 }
@@ -71,7 +71,6 @@ enum region_refusal region_map_peer(struct region *region, int fd) {
     EXPECT(i < MAX_REGIONS);
     *region = regions[i].region;
     region->fd = -1;
-    regions[i].users++;
     pthread_mutex_unlock(&regions_lock);
     return REGION_OK;
 }
@@ -247,8 +246,9 @@ static const struct {
     const char *name;
     void (*run)(void);
 } runs[] = {
-    {"spinning", spinning}, {"spinning_then_sleeping", spinning_then_sleeping}, {"sleeping", sleeping},
-    {"batches", batches},   {"round_trips", round_trips},                       {"closing", closing},
+    {"spinning", spinning},       {"spinning_then_sleeping", spinning_then_sleeping},
+    {"sleeping", sleeping},       {"batches", batches},
+    {"round_trips", round_trips}, {"closing", closing},
 };
 
 int main(int arguments, char **argument) {

@@ -24,6 +24,7 @@ const withoutComments = (line) => line.replace(/\/\*.*?(\*\/|$)/g, '').replace(/
  * @param {{access: RegExp, functionOf: (line: string) => string | undefined}} language
  */
 function sitesOf(text, { access, functionOf }) {
+  /** @type {string[]} */
   const sites = [];
   let name = '';
   for (const line of text.split('\n').map(withoutComments)) {
@@ -60,7 +61,8 @@ const modelSource = readdirSync(join(__dirname, 'src'))
   .join('\n');
 
 /** Every site that the model names. */
-const modelSites = () => [...new Set([...modelSource.matchAll(/"([\w.#]+: [\w. ]+)"/g)].map(([, site]) => site))].sort();
+const modelSites = () =>
+  [...new Set([...modelSource.matchAll(/"([\w.#]+: [\w. ]+)"/g)].map(([, site]) => site))].sort();
 
 /** Every function that the model says it mirrors. */
 const mirrored = () =>

@@ -90,7 +90,10 @@ module.exports = {
   UNNEEDED,
   whyMissing,
 
-  /** @param {{scale: 'short' | 'long', seed?: number, progress?: (fraction: number, text: string) => void}} options */
+  /**
+   * @param {{scale: 'short' | 'long', seed?: number, progress?: (fraction: number, text: string) => void}} options
+   * @returns {Promise<{figures: Record<string, number | string>, failures: string[], skipped?: string}>}
+   */
   async run({ scale, progress = () => {} }) {
     const missing = whyMissing();
     if (missing) return { figures: {}, failures: [], skipped: missing };

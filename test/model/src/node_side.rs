@@ -173,9 +173,7 @@ impl Node {
 
     /// lib/channel/ring-reader.js: #caughtUp
     fn caught_up(&mut self) {
-        if kept("RingReader.#caughtUp: announces") {
-            self.announce_rest();
-        }
+        self.announce_rest();
         self.streak = 0;
     }
 
@@ -196,7 +194,7 @@ impl Node {
 
     /// lib/channel/ring-reader.js: announceRest
     fn announce_rest(&mut self) {
-        if self.announced != self.read {
+        if self.announced != self.read && kept("RingReader.announceRest: before a wait") {
             self.announce();
         }
     }
@@ -239,9 +237,7 @@ impl Node {
     /// lib/channel/connection.js: showAll
     fn show_all(&mut self) {
         self.flush();
-        if kept("Connection.showAll: the read position") {
-            self.announce_rest();
-        }
+        self.announce_rest();
         self.ring_for_room();
     }
 
