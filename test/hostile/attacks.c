@@ -246,6 +246,7 @@ struct step {
 struct attack {
     const char *name;
     struct step steps[MAX_STEPS];
+    bool deaf; /* never reads what the victim sends */
 };
 
 static const struct attack ATTACKS[] = {
@@ -255,6 +256,10 @@ static const struct attack ATTACKS[] = {
     {"invalid-sizes", {{step_message, 40}, {step_payload, 4}, {step_invalid_size, 1}}},
     {"kinds", {{step_message, 4}, {step_request, 2}, {step_response, 1}, {step_kind, 16}, {step_number, 8}}},
     {"invalid-kinds", {{step_message, 40}, {step_request, 8}, {step_kind, 4}, {step_invalid_kind, 1}}},
+    {"messages", {{step_message, 1}}},
+    {"request-flood", {{step_request, 1}}},
+    {"deaf-request-flood", {{step_request, 1}}, .deaf = true},
+    {"deaf", {{step_message, 8}, {step_request, 1}, {step_waiting, 1}}, .deaf = true},
     {"requests", {{step_request, 8}, {step_number, 4}, {step_payload, 8}}},
     {"responses", {{step_response, 8}, {step_number, 4}, {step_payload, 8}}},
     {"empty-messages", {{step_empty_message, 8}, {step_message, 1}, {step_payload, 8}}},
@@ -318,7 +323,7 @@ bool attack_round(struct attacker *attacker) {
         step->run(attacker);
     }
     /* Read or not: a victim that sends may find its ring full for a while. */
-    bool valid = attack_below(attacker, 4) > 0 || read_and_answer(attacker);
+    bool valid = attacker->attack->deaf || attack_below(attacker, 4) > 0 || read_and_answer(attacker);
     if (attacker->fd >= 0 && (ring_reader_sleeps(&attacker->writer) || ring_writer_sleeps(&attacker->reader)))
         doorbell_ring(attacker->fd);
     return valid;

@@ -1,9 +1,13 @@
 /*
  * A peer that lies. It does a true handshake, again and again, and then attacks: see attacks.h. Usage:
- *   hostile-peer PATH [--seed N] [--first N] [--sessions N] [--seconds S] [--mutations N] [--attack NAME,...]
- *                [--without NAME,...] [--capacity BYTES] [--ending NAME] [--fill KIND:SIZE] [--refusal BYTES] [--rounds
- * N] Session number N depends only on the seed and N, so that --first N --sessions 1 repeats it. At its end it prints
- * one line of JSON. Exit status: 0, or 1 if the victim published an invalid frame.
+ *
+ *   hostile-peer PATH... [--seed N] [--first N] [--sessions N] [--seconds S] [--mutations N]
+ *                [--attack NAME,...] [--without NAME,...] [--capacity BYTES] [--ending NAME]
+ *                [--fill KIND:SIZE] [--refusal BYTES] [--rounds N]
+ *
+ * The sessions take turns on the paths. Session number N depends only on the seed and N, so --first N --sessions 1
+ * repeats it. At its end the program prints one line of JSON. Exit status: 0, or 1 if the victim published an invalid
+ * frame.
  */
 #include "attacks.h"
 
@@ -28,7 +32,8 @@ enum ending { CLOSE, DIE, CLOSE_AND_WRITE, DIE_AND_WRITE, KEEP_SOCKET_AND_WRITE,
 static const char *const ENDING_NAMES[] = {"close", "die", "close-and-write", "die-and-write", "closed-word-only"};
 
 static struct {
-    const char *path;
+    char **paths;
+    unsigned path_count;
     uint64_t seed, first, sessions, mutations, rounds;
     double seconds;
     const struct attack *attacks[MAX_CHOSEN];
@@ -64,8 +69,9 @@ static bool open_session(struct attacker *attacker) {
     char reason[HANDSHAKE_REASON_BYTES];
     double until = now() + CONNECT_SECONDS;
     enum handshake_status status;
-    while ((status = handshake_connect(options.path, &attacker->fd)) == HANDSHAKE_NO_LISTENER && errno == EAGAIN &&
-           now() < until)
+    while ((status = handshake_connect(options.paths[current.number % options.path_count], &attacker->fd)) ==
+               HANDSHAKE_NO_LISTENER &&
+           errno == EAGAIN && now() < until)
         pause_ms(1); /* its backlog is full */
     if (status != HANDSHAKE_OK)
         return false;
@@ -284,9 +290,10 @@ static void read_options(int count, char **arguments) {
         default: usage("unknown option");
         }
     }
-    if (optind != count - 1 || options.attack_count == 0)
-        usage("one path and at least one attack are needed");
-    options.path = arguments[optind];
+    if (optind >= count || options.attack_count == 0)
+        usage("a path and at least one attack are needed");
+    options.paths = arguments + optind;
+    options.path_count = (unsigned)(count - optind);
 }
 
 int main(int count, char **arguments) {

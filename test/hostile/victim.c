@@ -17,7 +17,6 @@
 
 #define LARGEST (1u << 20) /* bytes: the attacker's rings are at most this large */
 #define CALL_MS 20
-#define SESSION_SECONDS 3 /* then the victim closes the channel itself */
 #define STUCK_SECONDS 60
 #define STATUSES (CROSSINGS_SYSTEM + 1)
 
@@ -99,7 +98,8 @@ static const struct way {
 };
 
 static void converse(const struct way *way, crossings_channel *channel) {
-    double until = now() + SESSION_SECONDS;
+    const char *limit = getenv("SESSION_MS"); /* then the victim closes the channel itself */
+    double until = now() + (limit ? atof(limit) : 3000) / 1000;
     crossings_status status = CROSSINGS_OK;
     unsigned received = 0;
     while (!is_stopped()) {

@@ -8,7 +8,7 @@ const { readFileSync } = require('node:fs');
 const crossings = require('../../lib/index.js');
 
 const [, , path, names, ownCapacity = '65536'] = process.argv;
-const SESSION_MS = 3000; // then the victim closes the channel itself
+const SESSION_MS = Number(process.env.SESSION_MS ?? 3000); // then the victim closes the channel itself
 const SANE = new Set(['ERR_PEER_CORRUPT', 'ERR_PEER_DIED', 'ERR_CLOSED', 'ERR_REQUEST_FAILED']);
 const TICK_MS = 100;
 
@@ -143,10 +143,11 @@ const WAYS = {
       }
     },
   },
-  request: { run: askAll },
+  request: { run: (channel) => askAll(channel, 20) },
+  patientRequest: { run: (channel) => askAll(channel, 1e6) },
   requestAndReceive: {
     async run(channel) {
-      await Promise.all([askAll(channel), WAYS.forAwait.run(channel)]);
+      await Promise.all([askAll(channel, 20), WAYS.forAwait.run(channel)]);
     },
   },
   onRequest: {
@@ -224,12 +225,12 @@ async function receiveAll(channel) {
   for (let message = await channel.receive(); message !== null; message = await channel.receive()) got(message);
 }
 
-/** Sends requests, 16 at a time, until the channel ends. @param {any} channel */
-async function askAll(channel) {
+/** Sends requests, 16 at a time, until the channel ends. @param {any} channel @param {number} timeout ms */
+async function askAll(channel, timeout) {
   const ask = async () => {
     for (;;) {
       try {
-        got(await channel.request('a question', { timeout: 20 }));
+        got(await channel.request('a question', { timeout }));
         figures.requests++;
       } catch (error) {
         const { code } = /** @type {any} */ (error);
