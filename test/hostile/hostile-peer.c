@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -46,6 +47,7 @@ static struct {
 static struct attack_counts total;
 static uint64_t sessions, unnoticed, closed_by_victim;
 static const char *failure;
+static volatile sig_atomic_t stopped; /* SIGTERM: report and end */
 static struct {
     uint64_t number;
     const char *attack, *ending;
@@ -56,6 +58,11 @@ static double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void stop(int signal) {
+    (void)signal;
+    stopped = 1;
 }
 
 static void pause_ms(long ms) {
@@ -132,7 +139,7 @@ static bool attack_for(struct attacker *attacker, uint64_t rounds, double until)
         }
         if (victim_closed(attacker) || (round % ROUNDS_PER_LOOK == 0 && !socket_is_open(attacker)))
             return false;
-        if (now() > until || total.mutations + attacker->counts.mutations >= options.mutations)
+        if (stopped || now() > until || total.mutations + attacker->counts.mutations >= options.mutations)
             return true;
     }
     return true;
@@ -143,7 +150,7 @@ static void refuse_at_length(struct attacker *attacker, double until) {
     const void *body;
     uint32_t size, kind, number;
     while (ring_peek(&attacker->reader, &body, &size, &kind) != RING_OK)
-        if (victim_closed(attacker) || now() > until)
+        if (stopped || victim_closed(attacker) || now() > until)
             return;
     memcpy(&number, body, sizeof number);
     ring_consume(&attacker->reader, size);
@@ -169,7 +176,7 @@ static bool greet(struct attacker *attacker) {
     doorbell_ring(attacker->fd);
     while (ring_load_acquire(&attacker->peer.header->read_position) == 0 &&
            ring_peek(&attacker->reader, &body, &size, &kind) == RING_NO)
-        if (now() > until || victim_closed(attacker))
+        if (stopped || now() > until || victim_closed(attacker))
             return false;
     return true;
 }
@@ -189,14 +196,14 @@ static void end_session(struct attacker *attacker, enum ending ending) {
     double until = now() + PATIENCE_SECONDS;
     double quiet = now() + WRITING_SECONDS;
     bool noticed = false;
-    while (!noticed && now() < until) {
+    while (!noticed && !stopped && now() < until) {
         if (writes && now() < quiet)
             attack_round(attacker);
         else
             pause_ms(1);
         noticed = victim_closed(attacker) || (attacker->fd >= 0 && !socket_is_open(attacker));
     }
-    unnoticed += !noticed;
+    unnoticed += !noticed && !stopped;
 }
 
 /* False: no victim is listening any more. */
@@ -298,9 +305,10 @@ static void read_options(int count, char **arguments) {
 
 int main(int count, char **arguments) {
     read_options(count, arguments);
+    signal(SIGTERM, stop);
     double began = now(), until = began + options.seconds;
     bool listening = true;
-    for (uint64_t i = 0; i < options.sessions && listening && !failure && now() < until; i++) {
+    for (uint64_t i = 0; i < options.sessions && listening && !failure && !stopped && now() < until; i++) {
         if (total.mutations >= options.mutations)
             break;
         listening = run_session(options.first + i, until);
