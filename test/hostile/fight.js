@@ -16,6 +16,7 @@ const SHOWN = 2500; // characters of a victim's last words
  * @property {(string | number)[]} attack its arguments
  * @property {number} [silenceMs] a victim that ticks and then prints nothing for so long has a starved event loop
  * @property {number} [maxMiB] how much private memory the victim may gain
+ * @property {number} [pings] the attack ends when the victim's good channel has carried so many messages; it must
  * @property {boolean} [mustEnd] must the victim end every session itself, before its own time limit?
  *
  * @typedef {{victim: any, peer: any, failures: string[]}} Outcome
@@ -33,6 +34,11 @@ async function fightOnce(fight) {
   });
   victim.stdin.on('error', () => {}); // EPIPE: the victim has died, which its status reports
   let heard = Date.now();
+  let stopPeer = () => {};
+  /** @type {Promise<void>} */
+  const enough = new Promise((resolve) => {
+    stopPeer = resolve;
+  });
   /** @type {any} */
   let summary;
   const lines = readline.createInterface({ input: victim.stdout });
@@ -43,6 +49,7 @@ async function fightOnce(fight) {
       const event = JSON.parse(line);
       if (event.ready) resolve(event);
       else if (!event.tick) summary = event;
+      if (fight.pings !== undefined && event.pings >= fight.pings) stopPeer();
     });
   });
   const ended = new Promise((resolve) => {
@@ -58,7 +65,7 @@ async function fightOnce(fight) {
   const started = await Promise.race([ready, ended]);
   let peer = { mutations: 0, sessions: 0, frames: 0, unnoticed: 0, failure: null, last: {}, seed: 0 };
   if (started.ready) {
-    const attack = await runPeer(fight.peer, [...(started.paths ?? fight.paths), ...fight.attack], ended);
+    const attack = await runPeer(fight.peer, [...(started.paths ?? fight.paths), ...fight.attack], ended, enough);
     if (attack.report) peer = attack.report;
     if (attack.problem) failures.push(`${title}: ${attack.problem}`);
   }
@@ -78,19 +85,19 @@ async function fightOnce(fight) {
 }
 
 /** @param {Fight} fight @param {any} victim @param {any} peer @returns {string[]} */
-function judge({ maxMiB = Number.POSITIVE_INFINITY, mustEnd = false }, victim, peer) {
+function judge({ maxMiB = Number.POSITIVE_INFINITY, mustEnd = false, pings = 1 }, victim, peer) {
   const found = [];
   const grownMiB = victim.grownMiB ?? victim.grownKib / 1024;
   if (peer.sessions === 0) found.push('there was no session');
   if (peer.unnoticed > 0) found.push(`${peer.unnoticed} ends of sessions were not noticed`);
-  if (victim.pings === 0) found.push('the good channel carried nothing');
+  if (victim.pings < pings) found.push(`the good channel carried ${victim.pings} messages in ${peer.seconds} s`);
   if (mustEnd && victim.overlong > 0) found.push(`${victim.overlong} sessions had no end`);
   if (grownMiB > maxMiB) found.push(`the victim gained ${Math.round(grownMiB)} MiB; the limit is ${maxMiB} MiB`);
   return found;
 }
 
-/** @param {string} program @param {(string | number)[]} args @param {Promise<unknown>} victimEnded */
-async function runPeer(program, args, victimEnded) {
+/** @param {string} program @param {(string | number)[]} args @param {Promise<unknown>} victimEnded @param {Promise<void>} enough */
+async function runPeer(program, args, victimEnded, enough) {
   const peer = spawn(program, args.map(String), { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let errors = '';
@@ -105,7 +112,7 @@ async function runPeer(program, args, victimEnded) {
   });
   // A peer whose victim has died may still wait for it to notice something.
   const gone = victimEnded.then(() => new Promise((resolve) => setTimeout(resolve, 2000, undefined).unref()));
-  if (!(await Promise.race([ended, gone]))) peer.kill('SIGTERM');
+  if (!(await Promise.race([ended, gone, enough]))) peer.kill('SIGTERM');
   const { status, signal } = await ended;
   const report = output ? JSON.parse(output) : undefined;
   const problem = report || signal ? '' : `the hostile peer ended with ${status}: ${errors}`;

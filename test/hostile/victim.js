@@ -10,6 +10,7 @@ const crossings = require('../../lib/index.js');
 const [, , path, names, ownCapacity = '65536'] = process.argv;
 const SESSION_MS = Number(process.env.SESSION_MS ?? 3000); // then the victim closes the channel itself
 const SANE = new Set(['ERR_PEER_CORRUPT', 'ERR_PEER_DIED', 'ERR_CLOSED', 'ERR_REQUEST_FAILED']);
+const END_MS = 20_000; // for sessions to end, once this process has to
 const TICK_MS = 100;
 
 const figures = {
@@ -255,8 +256,13 @@ function checkCorrupt(channel) {
   }
 }
 
-/** @param {any} channel @param {{run: (channel: any) => Promise<void>}} way */
-async function converse(channel, way) {
+/** The ways whose session has not ended. @type {Set<string>} */
+const active = new Set();
+
+/** @param {any} channel @param {string} name of the way */
+async function converse(channel, name) {
+  const way = WAYS[name];
+  active.add(name);
   const deadline = setTimeout(() => {
     figures.overlong++;
     channel.close();
@@ -268,6 +274,7 @@ async function converse(channel, way) {
   } finally {
     clearTimeout(deadline);
     await channel.close();
+    active.delete(name);
     figures.sessions++;
   }
 }
@@ -300,7 +307,9 @@ async function main() {
     names === 'all' ? Object.values(WAYS) : names.split(',').map((name) => WAYS[name] ?? fail(`no way ${name}`));
   // A server has one set of options, so there is one server for each way that needs its own.
   const servers = await Promise.all(
-    ways.map((way, index) => crossings.listen(`${path}.${index}`, { capacity: Number(ownCapacity), ...way.options })),
+    ways.map((way, index) =>
+      crossings.listen(`${path}.${index}`, { capacity: Number(ownCapacity), ...WAYS[way].options }),
+    ),
   );
   const good = pingPong();
   const serving = servers.map(async (server, index) => {
@@ -313,10 +322,11 @@ async function main() {
     figures.longestGapMs = Math.max(figures.longestGapMs, Math.round(now - ticked));
     ticked = now;
     figures.grownMiB = Math.max(figures.grownMiB, Math.round((privateBytes() - before) / 2 ** 20));
-    process.stdout.write(`${JSON.stringify({ tick: true, grownMiB: figures.grownMiB })}\n`);
+    process.stdout.write(`${JSON.stringify({ tick: true, pings: figures.pings, grownMiB: figures.grownMiB })}\n`);
   }, TICK_MS);
   process.stdin.on('end', async () => {
     stopped = true;
+    setTimeout(() => fail(`did not end: ${[...active]}`), END_MS).unref();
     for (const server of servers) await server.close();
     await Promise.all([good, ...serving]);
     clearInterval(ticking);

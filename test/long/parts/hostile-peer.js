@@ -24,6 +24,8 @@ const BASE_MIB = 128; // ...what V8 takes for its garbage
 const SANITIZED_BASE_MIB = 1024; // the sanitizer keeps what was freed
 const C_BASE_MIB = 64;
 const NODE_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=8'];
+const FLOOD_SECONDS = 12; // at most: a flood ends when...
+const PINGS = 100; // ...so many messages have passed through another channel of the victim, which takes 2 s at best
 const REFUSAL_BYTES = 600_000_000;
 const REFUSAL_NEEDS_MIB = 5000;
 
@@ -74,9 +76,10 @@ const inC = (ways, mustEnd) => async (arena, seconds, attack) => {
  * @param {string} [fight.node]
  * @param {string} [fight.addon] sanitized
  * @param {boolean} [fight.mustEnd]
+ * @param {number} [fight.pings]
  * @param {number} [fight.maxMiB]
  */
-function inNode(arena, { title, ways, attack, node = process.execPath, addon, mustEnd = false, maxMiB }) {
+function inNode(arena, { title, ways, attack, node = process.execPath, addon, mustEnd = false, pings, maxMiB }) {
   const preload = addon === undefined ? [] : ['--require', join(root, 'test', 'hostile', 'use-addon.js')];
   const script = join(root, 'test', 'hostile', 'victim.js');
   return fightOnce({
@@ -92,6 +95,7 @@ function inNode(arena, { title, ways, attack, node = process.execPath, addon, mu
     silenceMs: addon ? 4 * SILENCE_MS : SILENCE_MS,
     maxMiB: maxMiB ?? limitMiB(addon ? SANITIZED_BASE_MIB : BASE_MIB),
     mustEnd,
+    pings,
   });
 }
 
@@ -128,7 +132,7 @@ const flood = (/** @type {string} */ attack, /** @type {number} */ seconds, capa
 
 /**
  * Attacks of one idea each, which random mutation meets too rarely.
- * @type {{title: string, ways: string[], attack: (string | number)[], mustEnd?: boolean, maxMiB?: number, needsMiB?: number}[]}
+ * @type {{title: string, ways: string[], attack: (string | number)[], mustEnd?: boolean, pings?: number, maxMiB?: number, needsMiB?: number}[]}
  */
 const SCENES = [
   ...['close', 'die'].map((ending) => ({
@@ -162,12 +166,14 @@ const SCENES = [
   {
     title: 'requests that nobody handles',
     ways: ['tryReceive', 'forAwait', 'receiveSync'],
-    attack: flood('request-flood', 3),
+    attack: flood('request-flood', FLOOD_SECONDS),
+    pings: PINGS,
   },
   {
     title: 'requests by a peer that reads no response',
     ways: ['forAwait', 'onRequest', 'receiveSync'],
-    attack: flood('deaf-request-flood', 3),
+    attack: flood('deaf-request-flood', FLOOD_SECONDS),
+    pings: PINGS,
   },
   { title: 'responses that nobody asked for', ways: ['forAwait', 'patientRequest'], attack: flood('responses', 1) },
   { title: 'doorbells', ways: ['forAwait', 'sleeping'], attack: flood('doorbells', 1) },
