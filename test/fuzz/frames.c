@@ -24,7 +24,8 @@ static uint8_t sent_bytes[LARGEST];
 
 static uint32_t frame_size(uint32_t position, uint32_t payload) {
     uint32_t bytes = (8 + payload + 7) / 8 * 8;
-    while (bytes <= 64 && (position + bytes) % 64 != 0)
+    bool small = bytes <= 64;
+    while (small && (position + bytes) % 64 != 0)
         bytes += 8;
     return bytes;
 }

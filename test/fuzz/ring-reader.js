@@ -18,6 +18,10 @@ const region = () => ({
   neverSleeps: false,
 });
 
+const mine = region();
+const peer = region();
+const target = new Uint8Array(CAPACITY);
+
 /** The size of a frame, as docs/protocol.md defines it. @param {number} position @param {number} payload */
 function frameSize(position, payload) {
   const bytes = Math.ceil((8 + payload) / 8) * 8;
@@ -34,8 +38,8 @@ const isCorrupt = (error) => /** @type {any} */ (error).code === 'ERR_PEER_CORRU
  */
 function fuzzOnce(seed) {
   const random = generator(seed);
-  const mine = region();
-  const peer = region();
+  new Int32Array(mine.buffer, 0, HEADER / 4).fill(0);
+  new Int32Array(peer.buffer, 0, HEADER / 4).fill(0);
   const words = new Uint32Array(peer.buffer);
   const bytes = new Uint8Array(peer.buffer);
   const fillers = [0, random.word(), random.below(200)];
@@ -44,6 +48,7 @@ function fuzzOnce(seed) {
   for (let i = random.below(64); i > 0; i--) words[random.below(words.length)] = random.word();
   const reader = new RingReader(mine, peer);
   reader.position = reader.announced = (random.pick([0, 0x7fffff00, 0x80000000, random.word()]) & ~63) | 0;
+  new Int32Array(mine.buffer)[32] = reader.position;
   let at = reader.position;
   for (let i = 0; i < 40; i++) {
     const word = (HEADER + (at & (CAPACITY - 1))) >> 2;
@@ -52,19 +57,17 @@ function fuzzOnce(seed) {
     words[word + 1] = anyKind(random);
     if (random.below(4) > 0) at = (at + frameSize(at, Math.max(0, signal - 1) % CAPACITY)) | 0;
   }
-  return readAll({ random, reader, mine, words, bytes });
+  return readAll({ random, reader, words, bytes });
 }
 
 /**
  * @param {object} memory
  * @param {import('./generator.js').Generator} memory.random
  * @param {InstanceType<typeof RingReader>} memory.reader
- * @param {{buffer: ArrayBuffer}} memory.mine
  * @param {Uint32Array} memory.words of the peer
  * @param {Uint8Array} memory.bytes of the peer
  */
-function readAll({ random, reader, mine, words, bytes }) {
-  const target = new Uint8Array(CAPACITY);
+function readAll({ random, reader, words, bytes }) {
   let frames = 0;
   for (; frames < FRAMES; frames++) {
     const before = reader.position;
@@ -103,8 +106,8 @@ function readAll({ random, reader, mine, words, bytes }) {
 /** One case of the writer: a peer that stores any read position. @param {number} seed @returns {number} frames written */
 function fuzzWriter(seed) {
   const random = generator(seed);
-  const mine = region();
-  const peer = region();
+  new Int32Array(mine.buffer, 0, HEADER / 4).fill(0);
+  new Int32Array(peer.buffer, 0, HEADER / 4).fill(0);
   const peerWords = new Int32Array(peer.buffer);
   const writer = new RingWriter(mine, peer);
   const payload = new Uint8Array(CAPACITY);
