@@ -7,12 +7,9 @@
  * soon. Before it stops or goes on, the process writes "!" to its standard output. STEP_RECORD  a file that gets every
  * step's name and count when the process exits
  */
-#include <errno.h>
+#include "steps.h"
+
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define MAX_STEPS 512
 
@@ -20,13 +17,6 @@ struct step {
     char name[160];
     unsigned long count;
 };
-
-struct step_place {
-    const char *function, *when, *what;
-    struct step *step;
-};
-
-void step_reached(struct step_place *place);
 
 static struct step steps[MAX_STEPS];
 static int known;
