@@ -225,6 +225,23 @@ describe('what the peer sent before its death is delivered first', () => {
     expect(words).toEqual(Array.from({ length: COUNT }, (_, i) => `word ${i}`));
   });
 
+  // A stream that reads ahead holds messages that its user has not seen yet when the peer dies.
+  test.each([true, false])('by a Node stream that is read slowly, objectMode: %s', async (objectMode) => {
+    const { channel } = await connectScript(`
+      for (let i = 0; i < 50; i++) channel.trySend(Buffer.alloc(1000, i));
+      process.kill(process.pid, 'SIGKILL');
+    `);
+    let bytes = 0;
+    const readSlowly = async () => {
+      for await (const chunk of channel.toDuplex({ objectMode })) {
+        for (const byte of chunk) expect(byte).toBe(Math.floor(bytes++ / 1000));
+        await pause(5);
+      }
+    };
+    await expect(readSlowly()).rejects.toEqual(died);
+    expect(bytes).toBe(50_000);
+  });
+
   test('also to a side that was only sending', async () => {
     const { channel, process } = await connectScript(`
       channel.trySend('last words');

@@ -4,7 +4,7 @@
 const HEADER = 16; // bytes: seed, number, size, check
 const LARGEST = 40016;
 const OFFSETS = 16384;
-const LAST_SEED = 0; // of the messages by which a peer says that it will close
+const LAST_SEED = 0x6c617374; // of the messages by which a peer says that it will close
 
 /** @param {number} x */
 function hash(x) {
