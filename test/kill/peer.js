@@ -49,7 +49,8 @@ const receiving = {
     for (;;) {
       const message = channel.receiveSync();
       if (message === null) return;
-      take(message);
+      const taken = take(message);
+      if (taken !== undefined) await taken;
     }
   },
   poll: (channel, take) => pollWith(channel, take, () => channel.tryReceive()),
@@ -350,13 +351,23 @@ async function survivor() {
   const servers = [];
   for (let wait = 0; wait < WAITS.length; wait++)
     servers.push(await listen(`${base}.${wait}`, optionsFor(String(wait))));
+  servers.push(await listen(`${base}.bystander`, optionsFor('0')));
+  const bystander = await servers[WAITS.length].accept();
+  const echoing = echo(bystander);
   const lines = createInterface({ input: process.stdin });
   print({ event: 'done', ...held() });
   for await (const line of lines) {
     const [scenario, way, side, path, wait, seed, blockMs = '0'] = line.split(' ');
     await play(servers, { scenario, way, side, path, wait, seed: Number(seed), blockMs: Number(blockMs) });
   }
+  await echoing;
   await Promise.all(servers.map((server) => server.close()));
+}
+
+/** Sends everything back on a channel that no death may disturb. @param {any} channel */
+async function echo(channel) {
+  for await (const message of channel) await channel.send(message);
+  await channel.close();
 }
 
 if (role === 'victim') victim();

@@ -12,6 +12,7 @@ const { LAST_SEED, Sequence, numbered } = require('./numbered.js');
 const LIMIT_MS = 30_000; // for what takes milliseconds
 const GOOD_MESSAGES = 20;
 const PROGRESS_WORDS = 5;
+const BYSTANDER_SEED = 77;
 const peerScript = join(__dirname, 'peer.js');
 
 /** Rejects if a promise takes too long. @template T @param {Promise<T>} promise @param {string} what @returns {Promise<T>} */
@@ -28,9 +29,12 @@ class Survivor {
   /** @type {any[]} */ #events = [];
   /** @type {(() => void) | undefined} */ #arrived;
   #child;
+  #isNode;
   #errors = '';
   #ended;
   #hasEnded = false;
+  /** @type {any} a channel between this process and a survivor in Node */ #bystander;
+  #exchanged = 0;
   /** @type {{descriptors: number, mappings: number}} what it holds between two rounds */ held = {
     descriptors: 0,
     mappings: 0,
@@ -39,6 +43,7 @@ class Survivor {
   /** @param {string} base its sockets are at base.0 to base.2 @param {string | undefined} program undefined: Node */
   constructor(base, program) {
     this.base = base;
+    this.#isNode = program === undefined;
     this.#child = program
       ? spawn(program, ['survivor', base], { stdio: 'pipe' })
       : spawn(process.execPath, [peerScript, 'survivor', base], { stdio: 'pipe' });
@@ -59,6 +64,7 @@ class Survivor {
   }
 
   async start() {
+    if (this.#isNode) this.#bystander = await connect(`${this.base}.bystander`);
     const { descriptors, mappings } = await this.next();
     this.held = { descriptors, mappings };
     return this;
@@ -78,6 +84,16 @@ class Survivor {
     return this.#events.shift();
   }
 
+  /** Exchanges a message on a channel that the deaths must not disturb. A survivor in C has only one channel at a time. */
+  async checkBystander() {
+    if (!this.#isNode) return;
+    const message = numbered(BYSTANDER_SEED, this.#exchanged++);
+    await this.#bystander.send(message);
+    const answer = await limited(this.#bystander.receive(), 'the channel to a bystander');
+    if (!message.equals(/** @type {Buffer} */ (answer)))
+      throw new Error('a bystander got something else than it had sent');
+  }
+
   /** @param {string} line */
   write(line) {
     this.#child.stdin.write(`${line}\n`);
@@ -88,9 +104,17 @@ class Survivor {
     this.#child.kill(signal);
   }
 
+  /** Ends it because something has failed. */
+  async abandon() {
+    this.#child.kill('SIGKILL');
+    await this.#bystander?.close();
+    await this.#ended;
+  }
+
   /** Ends it in the ordinary way. @returns {Promise<{status: number | null, signal: string | null, errors: string}>} */
-  end() {
+  async end() {
     this.#child.stdin.end();
+    await this.#bystander?.close();
     return limited(this.#ended, 'the end of the survivor');
   }
 }

@@ -27,6 +27,7 @@ const SIDES = ['connect', 'listen'];
 const WAITS = ['0', '1', '2'];
 const SLEEP = '2';
 const MESSAGES = 150; // of a victim that is to reach a step
+const MAX_RESTARTS = 3; // of a survivor, after failures
 const ENDLESS = 4_000_000_000;
 
 /** What the victim does, and how; then what the survivor does. Requests exist only between Node processes. */
@@ -286,21 +287,21 @@ class Matrix {
       () => '',
       (error) => `the good peer failed: ${error.stack}`,
     );
-    const channels = await this.#eventsUntilDone(survivor, victim.at, fault);
+    const channels = await this.#eventsUntilDone(survivor, victim.at, kill?.frozen || kill?.blockMs !== 0, fault);
     const text = await limited(goodPeerFailed, 'the good peer');
     if (text) fault(text);
     this.#check(wasKilled, channels, progress.take(), fault);
     if (wasKilled) this.#count(round);
   }
 
-  /** @param {InstanceType<typeof Survivor>} survivor @param {number} diedAt @param {(text: string) => void} fault */
-  async #eventsUntilDone(survivor, diedAt, fault) {
+  /** @param {InstanceType<typeof Survivor>} survivor @param {number} diedAt @param {boolean} isHeldUp @param {(text: string) => void} fault */
+  async #eventsUntilDone(survivor, diedAt, isHeldUp, fault) {
     const channels = [];
     for (;;) {
       const event = await survivor.next();
       if (event.event === 'channel') {
         channels.push(event);
-        if (!event.last) this.latestMs = Math.max(this.latestMs, event.at - diedAt);
+        if (!event.last && !isHeldUp) this.latestMs = Math.max(this.latestMs, event.at - diedAt);
       } else if (event.event === 'refused') {
         this.refusals++;
         if (event.code !== 'ERR_PEER_DIED') fault(`a handshake failed with ${event.code}`);
@@ -377,19 +378,27 @@ const isCleanEnd = (/** @type {string} */ code) => code === 'END' || code === 'E
  * @param {(text: string) => void} onRound
  */
 async function runLane(matrix, survivorKind, size, onRound) {
-  const survivor = await matrix.start(survivorKind);
-  let ended = false;
-  const play = async (/** @type {Round} */ round) => {
+  let survivor = await matrix.start(survivorKind);
+  let restarts = 0;
+  /** @param {Round} round @returns {Promise<boolean>} was it played to its end? */
+  const play = async (round) => {
     onRound(describe(round));
-    await matrix.play(survivor, round).catch((error) => {
-      throw new Error(`${describe(round)}: ${error.message}`, { cause: error });
-    });
+    try {
+      await matrix.play(survivor, round);
+      await survivor.checkBystander();
+      return true;
+    } catch (error) {
+      matrix.failures.push(`${describe(round)}: ${/** @type {Error} */ (error).message}`);
+      await survivor.abandon();
+      if (++restarts > MAX_RESTARTS) throw new Error(`the ${survivorKind} survivor: too many failures`);
+      survivor = await matrix.start(survivorKind);
+      return false;
+    }
   };
   try {
     const recorded = [];
     for (const round of matrix.recordings(survivorKind)) {
-      await play(round);
-      recorded.push({ round, steps: readRecord(/** @type {string} */ (round.record)) });
+      if (await play(round)) recorded.push({ round, steps: readRecord(/** @type {string} */ (round.record)) });
     }
     const rounds = matrix.killsAt(recorded, Math.round(size.atSteps / 2));
     for (let at = rounds.length; at < size.kills / 2; at++) rounds.push(matrix.randomKill(KINDS[at % 2], survivorKind));
@@ -401,15 +410,13 @@ async function runLane(matrix, survivorKind, size, onRound) {
     // A step that is reached less often than in the recording kills nobody: make up for it.
     while (matrix.killsBefore(survivorKind) < size.kills / 2) await play(matrix.randomKill('C', survivorKind));
     const { status, signal, errors } = await survivor.end();
-    ended = true;
     if (status !== 0 || errors)
       matrix.failures.push(`the ${survivorKind} survivor ended with ${signal ?? status}: ${errors}`);
     return recorded.flatMap(({ round, steps: names }) => [...names.keys()].map((name) => `${round.victim}: ${name}`));
   } catch (error) {
     matrix.failures.push(String(/** @type {Error} */ (error).message));
+    await survivor.abandon();
     return [];
-  } finally {
-    if (!ended) survivor.kill('SIGKILL');
   }
 }
 
