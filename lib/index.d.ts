@@ -54,6 +54,9 @@ export interface ChannelOptions<In = Message, Out = Buffer> {
   sharedBuffers?: boolean;
 }
 
+/** How a channel ended. Unless it is 'peer-corrupt' or 'closed', what the peer sent can still be read. */
+export type ChannelEnd = 'peer-closed' | 'peer-died' | 'peer-corrupt' | 'closed';
+
 export interface Waiting {
   signal?: AbortSignal;
 }
@@ -107,7 +110,10 @@ export interface Channel<In = Message, Out = Buffer> extends AsyncIterable<Out> 
   readonly peer: { readonly uid: number; readonly pid: number };
   /** The largest message that send() takes, bytes. */
   readonly maxMessageBytes: number;
-  readonly closed: boolean;
+  /** The state now; 'closed' after close() on this side. */
+  readonly state: 'open' | ChannelEnd;
+  /** Fulfilled, never rejected, when the channel has ended, even if no call is pending. Does not keep the process alive. */
+  readonly closed: Promise<ChannelEnd>;
 
   /** Returns false if there is no room now. */
   trySend(message: In): boolean;

@@ -164,6 +164,7 @@ function readMax(options) {
 module.exports = {
   MAX_PATH_BYTES,
   readOptions,
+  checkObject,
   readPath,
   bytesOf,
   readSignal,
