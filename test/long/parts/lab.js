@@ -13,7 +13,7 @@ const { until } = require('../../support.js');
 /** @typedef {(fraction: number, text: string) => void} Progress */
 
 const SCALES = {
-  short: { requests: 600, fuzzMs: 15_000, streams: 1, cancels: 30, cancelsMs: 5000, patience: false },
+  short: { requests: 600, fuzzMs: 6000, streams: 1, cancels: 30, cancelsMs: 3000, patience: false },
   long: { requests: 20_000, fuzzMs: 60_000, streams: 3, cancels: 10_000, cancelsMs: 60_000, patience: true },
 };
 const MEMORY_LIMIT_MB = 512; // of the server, whatever its clients do; docs/lab.md
