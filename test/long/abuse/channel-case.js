@@ -3,8 +3,9 @@
 // everything settle.
 const { setImmediate: nextTurn } = require('node:timers/promises');
 const { CrossingsError } = /** @type {any} */ (require('../../../lib/index.js'));
+const { isEnd } = require('./calls.js');
 const { acceptedAndPeer, channelAndPeer } = require('./peer.js');
-const { Outcomes, begin, describe, fail, inTime, makeCall, makeLedger } = require('./rule.js');
+const { Outcomes, begin, describe, fail, inTime, isClosed, makeCall, makeLedger } = require('./rule.js');
 const { notice } = require('./states.js');
 
 /** @param {import('./cases.js').Case} c */
@@ -55,8 +56,9 @@ async function runChannelCase(c) {
   drain(channel, delivered);
   const closing = channel.close();
   await inTime(closing, 'close()');
+  outcomes.promise(channel.closed, isEnd, false);
   await outcomes.settled();
-  if (!channel.closed) fail('the channel is not closed after close()');
+  if (!isClosed(channel)) fail('the channel is not closed after close()');
   peer.release();
   await nextTurn(); // for unhandled rejections
 }

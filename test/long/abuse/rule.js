@@ -136,6 +136,9 @@ class Outcomes {
   }
 }
 
+/** Has close() been called? @param {any} subject a channel or a server */
+const isClosed = ({ state, closed }) => state === 'closed' || closed === true;
+
 /**
  * Makes the call of a case.
  * @param {{call: import('./calls.js').Call, member: string | symbol, args: any[], junk?: boolean, abort?: string}} c
@@ -149,7 +152,7 @@ function makeCall({ call, member, args: given, junk = false, abort: moment }, su
   const abort = () => controller.abort(REASON);
   if (moment === 'before') abort();
   if (moment === 'while closing') signal.addEventListener('abort', () => subject.close());
-  const closed = subject.closed && !call.afterClose;
+  const closed = isClosed(subject) && !call.afterClose;
   const invoke = () => {
     try {
       const result = call.getter ? subject[member] : subject[member](...args);
@@ -172,4 +175,4 @@ function makeCall({ call, member, args: given, junk = false, abort: moment }, su
   if (moment === 'after the end') outcomes.ends.push(() => setImmediate(abort));
 }
 
-module.exports = { DEADLINE_MS, Outcomes, begin, describe, fail, inTime, listed, makeCall, makeLedger };
+module.exports = { DEADLINE_MS, Outcomes, begin, describe, fail, inTime, isClosed, listed, makeCall, makeLedger };

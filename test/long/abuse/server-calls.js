@@ -35,7 +35,7 @@ add('refusals', { args: [[]], returns: ({ count }) => Number.isInteger(count), a
 add('ref', { args: [[]], returns: (value) => typeof value === 'object', afterClose: true });
 add('unref', { args: [[]], returns: (value) => typeof value === 'object', afterClose: true });
 add('close', { args: [[]], returns: isUndefined, afterClose: true });
-add('removeFileOnExit', { args: [], returns: () => true, afterClose: true }); // listen() calls it: not for users
+add('removeFile', { args: [], returns: isUndefined, afterClose: true }); // for the exit of the process, not for users
 add(Symbol.dispose ?? Symbol.for('nodejs.dispose'), { args: [[]], returns: isUndefined, afterClose: true });
 add(Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose'), { args: [[]], returns: isUndefined, afterClose: true });
 

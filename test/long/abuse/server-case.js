@@ -6,7 +6,7 @@ const { listen } = /** @type {any} */ (require('../../../lib/index.js'));
 const { membersOf } = require('./calls.js');
 const { waysOf } = require('./cases.js');
 const { CAPACITY, greet, newPath } = require('./peer.js');
-const { Outcomes, begin, fail, inTime, makeCall } = require('./rule.js');
+const { Outcomes, begin, fail, inTime, isClosed, makeCall } = require('./rule.js');
 const { SERVER_CALLS } = require('./server-calls.js');
 
 /**
@@ -125,7 +125,7 @@ async function runServerCase(c) {
   await pause(1);
   await inTime(server.close(), 'close()');
   await outcomes.settled();
-  if (!server.closed) fail('the server is not closed after close()');
+  if (!isClosed(server)) fail('the server is not closed after close()');
   scene.leave();
   for (const release of releases) release();
   await nextTurn(); // for unhandled rejections
