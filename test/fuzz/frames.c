@@ -63,7 +63,7 @@ static void receive(struct input *input, bool waits) {
     } else if (signal - 1 > LARGEST || kind != 0) {
         CHECK(status == CROSSINGS_PEER_CORRUPT);
     } else if (signal - 1 > room) {
-        CHECK(status == CROSSINGS_TOO_LARGE && size == signal - 1);
+        CHECK((status == CROSSINGS_TOO_LARGE && size == signal - 1) || is_end(status));
     } else if (status == CROSSINGS_OK) {
         CHECK(size == signal - 1);
         check_payload(&evil, position, buffer, signal - 1);
