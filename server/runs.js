@@ -3,8 +3,8 @@
 const { randomUUID } = require('node:crypto');
 const { runBench } = require('../lib/bench/runner.js');
 const { CrossingsError } = require('../lib/channel/errors.js');
-const { createChannel } = require('./events.js');
 const { HttpError } = require('./http-error.js');
+const { Subscribers } = require('./subscribers.js');
 
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
 /** @typedef {'running' | 'done' | 'failed' | 'cancelled'} State */
@@ -21,7 +21,7 @@ class Session {
   /** The finished run, if it could not be saved as a file. @type {Run | null} */ run = null;
   /** @type {Run | null} */ partial = null;
   /** @type {{code: string, message: string} | null} */ error = null;
-  channel = createChannel();
+  subscribers = new Subscribers();
   stopping = new AbortController();
   /** Settles when the run's processes have ended. @type {Promise<void>} */ ended = Promise.resolve();
 
@@ -95,7 +95,7 @@ class Runs {
 
   /** @param {Session} session */
   async #measure(session) {
-    const { id, options, channel, stopping } = session;
+    const { id, options, subscribers, stopping } = session;
     const limitMs = this.#limitsMs[options.effort];
     const timer = setTimeout(() => stopping.abort(timeLimitError(options.effort, limitMs)), limitMs);
     try {
@@ -104,12 +104,12 @@ class Runs {
         signal: stopping.signal,
         onProgress: (progress) => {
           session.progress = progress;
-          channel.broadcast(progress, 'progress');
+          subscribers.broadcast(progress, 'progress');
         },
         onSample: (partial, mechanism) => {
           session.partial = partial;
           const result = partial.results.find((candidate) => candidate.mechanism === mechanism);
-          channel.broadcast({ result, floors: partial.floors }, 'sample');
+          subscribers.broadcast({ result, floors: partial.floors }, 'sample');
         },
       });
       session.startedAt = run.startedAt;
@@ -130,7 +130,8 @@ class Runs {
   #end(session, state, data) {
     session.state = state;
     this.#log.info({ run: session.id, state, code: session.error?.code }, 'run ended');
-    session.channel.broadcast(data, state);
+    session.subscribers.broadcast(data, state);
+    session.subscribers.end();
   }
 
   /** @param {unknown} error */
@@ -175,14 +176,20 @@ class Runs {
     return { ...lineOfSession(session), progress, run: null, partial, error };
   }
 
-  /** Cancel a run in progress, or remove one that has ended; null if there is none. @param {string} id */
-  async remove(id) {
+  /** Cancel a run in progress; the state that it is in then, or null if there is no such run. @param {string} id */
+  async cancel(id) {
     const session = this.session(id);
     if (session?.state === 'running') {
       session.stopping.abort(new CrossingsError('ERR_CANCELLED', 'The run was canceled.'));
       await session.ended;
-      return session.state;
     }
+    return session?.state ?? this.describe(id)?.state ?? null;
+  }
+
+  /** Cancel a run in progress, or remove one that has ended; null if there is none. @param {string} id */
+  async remove(id) {
+    const session = this.session(id);
+    if (session?.state === 'running') return this.cancel(id);
     if (!session && !this.finished(id)) return null;
     this.#sessions.delete(id);
     this.#store.remove(id);
@@ -191,7 +198,7 @@ class Runs {
 
   /** Cancel the run in progress and wait until its processes have ended. */
   async close() {
-    await Promise.all([...this.#sessions.keys()].filter((id) => id === this.running).map((id) => this.remove(id)));
+    await Promise.all([...this.#sessions.keys()].filter((id) => id === this.running).map((id) => this.cancel(id)));
   }
 }
 

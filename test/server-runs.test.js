@@ -212,6 +212,16 @@ describe('while a run is in progress', () => {
     expect((await remove(id)).body).toEqual({ state: 'removed' });
   });
 
+  test('canceling it twice, at once or later, keeps it in the list', async () => {
+    const { id } = await startLong();
+    const cancel = () => lab.ask(`/api/runs/${id}/cancel`, { method: 'POST', body: {} });
+    for (const { status, body } of [...(await Promise.all([cancel(), cancel()])), await cancel()]) {
+      expect({ status, body }).toEqual({ status: 200, body: { state: 'cancelled' } });
+    }
+    const { runs } = (await lab.ask('/api/runs')).body;
+    expect(runs).toEqual([expect.objectContaining({ id, state: 'cancelled' })]);
+  });
+
   test('a client that disconnects does not disturb it', async () => {
     const { id } = await startLong();
     const gone = await fetch(`http://${lab.host}/api/runs/${id}/events`, {
@@ -299,6 +309,8 @@ describe('an invalid request starts nothing, and its error names the parameter, 
     ['GET', `/api/runs/${NO_RUN}/events`, 404],
     ['GET', `/api/runs/${NO_RUN}/file`, 404],
     ['DELETE', `/api/runs/${NO_RUN}`, 404],
+    ['POST', `/api/runs/${NO_RUN}/cancel`, 404],
+    ['POST', '/api/runs/7/cancel', 400],
     ['GET', '/api/runs/..%2f..%2fpackage', 400],
     ['DELETE', '/api/runs/..%2f..%2fpackage', 400],
     ['GET', '/api/runs/%zz', 400],

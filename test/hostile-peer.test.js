@@ -1,0 +1,14 @@
+'use strict';
+// A lying peer is contained: whatever it writes into its memory and its socket, its victim neither crashes nor starves nor
+// grows, and its other channels go on.
+const { STAGES, runStage } = require('./long/parts/hostile-peer.js');
+
+const seed = Number(process.env.SEED ?? Date.now() % 1e6);
+
+for (const stage of STAGES) {
+  const obstacle = stage.obstacle();
+  (obstacle ? test.skip : test)(`${stage.name}${obstacle && ` (skipped: ${obstacle})`}`, async () => {
+    const outcomes = await runStage(stage, 'short', seed);
+    expect(outcomes.flatMap(({ failures }) => failures)).toEqual([]);
+  });
+}
