@@ -13,10 +13,11 @@
 #define DEFAULT_CAPACITY (1u << 20)
 #define DEFAULT_SPIN_US 50
 #define DEFAULT_TIMEOUT_MS 5000
-#define RETRY_MS 5         /* between attempts to connect while there is no listener */
-#define LOCK_TRIES 200     /* attempts to listen, RETRY_MS apart, before doing so without the folder's lock */
-#define LOOKS_PER_CLOCK 64 /* attempts of a spinning wait between two reads of the clock */
-#define MAX_HANDSHAKES 64  /* of one server at the same time */
+#define RETRY_MS 5           /* between attempts to connect while there is no listener */
+#define LOCK_TRIES 200       /* attempts to listen, RETRY_MS apart, before doing so without the folder's lock */
+#define LOOKS_PER_CLOCK 64   /* attempts of a spinning wait between two reads of the clock */
+#define LOOKS_PER_CHECK 1024 /* bare attempts that find nothing to do between two checks for the peer's end */
+#define MAX_HANDSHAKES 64    /* of one server at the same time */
 
 struct crossings_channel {
     int fd; /* the socket: the doorbell, and the sign that the peer is alive */
@@ -26,6 +27,9 @@ struct crossings_channel {
     crossings_wait wait;
     uint64_t spin_ns;
     bool corked;
+    unsigned idle;         /* attempts of the bare try functions that found nothing to do */
+    crossings_status over; /* CROSSINGS_OK, or how the peer has ended */
+    uint32_t end;          /* the read position when that was noticed */
 };
 
 struct crossings_server {
@@ -358,14 +362,24 @@ uint32_t crossings_max_message(const crossings_channel *channel) {
     return ring_max_message(channel->mine.capacity);
 }
 
-/* Check whether the peer has closed or died. CROSSINGS_OK: neither. Called only when an attempt found nothing to do. */
-static crossings_status check_peer(const crossings_channel *channel) {
+/* Check whether the peer has closed or died. CROSSINGS_OK: neither. Called only when an attempt found nothing to do.
+ * The check takes the rings of the doorbell, so the caller must make another attempt before it sleeps. */
+static crossings_status check_peer(crossings_channel *channel) {
+    if (channel->over != CROSSINGS_OK)
+        return channel->over;
     /* Pairs with the release in crossings_close: everything the peer sent before is in the ring. */
     if (ring_load_acquire(&channel->peer.header->closed))
-        return CROSSINGS_END;
-    return doorbell_drain(channel->fd)                        ? CROSSINGS_OK
-           : ring_load_acquire(&channel->peer.header->closed) ? CROSSINGS_END
-                                                              : CROSSINGS_PEER_DIED;
+        channel->over = CROSSINGS_END;
+    else if (!doorbell_drain(channel->fd))
+        channel->over = ring_load_acquire(&channel->peer.header->closed) ? CROSSINGS_END : CROSSINGS_PEER_DIED;
+    channel->end = channel->reader.position;
+    return channel->over;
+}
+
+/* A bare attempt found nothing to do: must it check for the peer's end? A loop of such attempts learns of it so, and
+ * pays a system call only every so often. */
+static bool must_check(crossings_channel *channel) {
+    return channel->over != CROSSINGS_OK || ++channel->idle % LOOKS_PER_CHECK == 0;
 }
 
 static void publish(crossings_channel *channel) {
@@ -374,9 +388,7 @@ static void publish(crossings_channel *channel) {
         doorbell_ring(channel->fd);
 }
 
-crossings_status crossings_try_send(crossings_channel *channel, const void *message, size_t size) {
-    if (size > crossings_max_message(channel))
-        return CROSSINGS_TOO_LARGE;
+static crossings_status send_now(crossings_channel *channel, const void *message, size_t size) {
     enum ring_result result = ring_write(&channel->writer, message, (uint32_t)size, RING_KIND_MESSAGE);
     if (result == RING_CORRUPT)
         return CROSSINGS_PEER_CORRUPT;
@@ -385,14 +397,28 @@ crossings_status crossings_try_send(crossings_channel *channel, const void *mess
     return result == RING_OK ? CROSSINGS_OK : CROSSINGS_AGAIN;
 }
 
-crossings_status crossings_try_receive(crossings_channel *channel, void *buffer, size_t room, size_t *size) {
+crossings_status crossings_try_send(crossings_channel *channel, const void *message, size_t size) {
+    if (size > crossings_max_message(channel))
+        return CROSSINGS_TOO_LARGE;
+    if (channel->over != CROSSINGS_OK)
+        return channel->over;
+    crossings_status status = send_now(channel, message, size);
+    if (status != CROSSINGS_AGAIN || !must_check(channel))
+        return status;
+    crossings_status over = check_peer(channel);
+    return over == CROSSINGS_OK ? send_now(channel, message, size) : over;
+}
+
+static crossings_status receive_now(crossings_channel *channel, void *buffer, size_t room, size_t *size) {
     const void *payload;
     uint32_t bytes, kind;
     enum ring_result result = ring_peek(&channel->reader, &payload, &bytes, &kind);
     if (result == RING_NO)
         return CROSSINGS_AGAIN;
-    /* The C interface has no requests, so only messages are valid here. */
-    if (result == RING_CORRUPT || kind != RING_KIND_MESSAGE)
+    /* The C interface has no requests, so only messages are valid here. A peer that has ended writes no more, and what
+     * it wrote before fits into its ring. */
+    if (result == RING_CORRUPT || kind != RING_KIND_MESSAGE ||
+        (channel->over != CROSSINGS_OK && channel->reader.position - channel->end >= channel->peer.capacity))
         return CROSSINGS_PEER_CORRUPT;
     *size = bytes;
     if (bytes > room)
@@ -402,6 +428,15 @@ crossings_status crossings_try_receive(crossings_channel *channel, void *buffer,
     if (ring_writer_sleeps(&channel->reader))
         doorbell_ring(channel->fd);
     return CROSSINGS_OK;
+}
+
+crossings_status crossings_try_receive(crossings_channel *channel, void *buffer, size_t room, size_t *size) {
+    crossings_status status = receive_now(channel, buffer, room, size);
+    if (status != CROSSINGS_AGAIN || !must_check(channel))
+        return status;
+    crossings_status over = check_peer(channel);
+    status = receive_now(channel, buffer, room, size); /* what the peer sent before its end */
+    return status == CROSSINGS_AGAIN && over != CROSSINGS_OK ? over : status;
 }
 
 /* One attempt of a blocking call. */

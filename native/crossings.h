@@ -72,7 +72,9 @@ crossings_status crossings_open(int fd, const crossings_options *options, crossi
 /* The size of the largest message that this channel can send. */
 uint32_t crossings_max_message(const crossings_channel *channel);
 
-/* Copy one message into the ring. CROSSINGS_AGAIN: no room now. */
+/* Copy one message into the ring. CROSSINGS_AGAIN: no room now. A loop of this call or of crossings_try_receive()
+ * learns that its peer has closed (CROSSINGS_END) or died (CROSSINGS_PEER_DIED) within 1024 calls that find nothing to
+ * do. */
 crossings_status crossings_try_send(crossings_channel *channel, const void *message, size_t size);
 /* The same, but wait for room. */
 crossings_status crossings_send(crossings_channel *channel, const void *message, size_t size, int timeout_ms);
