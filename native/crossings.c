@@ -16,7 +16,7 @@
 #define RETRY_MS 5           /* between attempts to connect while there is no listener */
 #define LOCK_TRIES 200       /* attempts to listen, RETRY_MS apart, before doing so without the folder's lock */
 #define LOOKS_PER_CLOCK 64   /* attempts of a spinning wait between two reads of the clock */
-#define LOOKS_PER_CHECK 4096 /* fruitless crossings_try_ calls between two checks of the peer's end */
+#define LOOKS_PER_CHECK 1024 /* fruitless crossings_try_ calls between two checks of the peer's end */
 #define MAX_HANDSHAKES 64    /* of one server at the same time */
 
 struct crossings_channel {
