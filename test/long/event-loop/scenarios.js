@@ -5,6 +5,7 @@
 const ATTACKS = [
   ['messages', 1],
   ['messages', 64],
+  ['messages beside a quiet channel', 8],
   ['messages one by one', 1],
   ['messages one by one', 64],
   ['steady messages', 1],
