@@ -1,6 +1,6 @@
 'use strict';
 // Whatever is killed, at whatever moment: the other processes notice and exit, and nothing is left behind.
-const { readFileSync, readdirSync } = require('node:fs');
+const { readFileSync, readdirSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { built, eventsOf, leftovers, ourProcesses, root, start, until } = require('./support.js');
@@ -136,6 +136,7 @@ describe('a sample of bench node', () => {
       await until(() => pids.every(hasEnded) || Date.now() > late);
       const sides = pids.flatMap((pid, at) => (hasEnded(pid) ? [] : [`side ${at}`]));
       const files = readdirSync(tmpdir()).filter((name) => name.includes(`-${pids[0]}.`));
+      for (const name of files) rmSync(join(tmpdir(), name));
       return [...sides, ...files].map((left) => `side ${killed} killed after ${afterMs} ms: ${left} is left`);
     } finally {
       for (const pid of pids) if (!hasEnded(pid)) process.kill(pid, 'SIGKILL');
