@@ -82,10 +82,10 @@ function addonObstacle() {
 
 /** The addon with the sanitizers. @param {string} folder */
 function buildAddon(folder) {
-  const common = ['-g', '-O1', '-fPIC', '-D_GNU_SOURCE', ...SANITIZED];
+  const common = ['-g1', '-O1', '-fPIC', '-D_GNU_SOURCE', ...SANITIZED];
+  const guards = ['-include', 'test/hostile/guards.h']; // in every file that maps or unmaps
   const objects = NATIVE.map((source) => {
     const object = join(folder, `${source.replace('/', '-')}.o`);
-    const guards = ['-include', 'test/hostile/guards.h'];
     const problem = runCompiler(compiler, ['-std=gnu11', ...common, ...guards, '-c', '-o', object, source]);
     if (problem) throw new Error(problem);
     return object;
@@ -94,7 +94,7 @@ function buildAddon(folder) {
   const defines = ['-DNAPI_VERSION=8', '-DNAPI_CPP_EXCEPTIONS', '-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS'];
   const include = join(root, 'node_modules', 'node-addon-api');
   const args = ['-std=c++17', ...common, ...defines, '-DNODE_GYP_MODULE_NAME=crossings', '-DBUILDING_NODE_EXTENSION'];
-  args.push(`-I${nodeHeaders()}`, `-I${include}`, '-shared', '-o', output, 'native/addon.cc', ...objects);
+  args.push(`-I${nodeHeaders()}`, `-I${include}`, '-shared', ...guards, '-o', output, 'native/addon.cc', ...objects);
   const problem = runCompiler(cxxCompiler, args);
   if (problem) throw new Error(problem);
   return output;

@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -306,6 +307,7 @@ static void read_options(int count, char **arguments) {
 int main(int count, char **arguments) {
     read_options(count, arguments);
     signal(SIGTERM, stop);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing is left when the test is killed */
     double began = now(), until = began + options.seconds;
     bool listening = true;
     for (uint64_t i = 0; i < options.sessions && listening && !failure && !stopped && now() < until; i++) {
