@@ -28,7 +28,7 @@
     {
       # The addon of require('crossings'). Node-API 8: one binary for Node 20 and all later versions.
       'target_name': 'crossings',
-      'sources': ['native/addon.cc', '<@(native)'],
+      'sources': ['native/addon.cc', 'native/descriptors.cc', '<@(native)'],
       'include_dirs': ["<!(node -p \"require('node-addon-api').include_dir\")"],
       # The last define: a worker that is being terminated accepts no exception; without it, the process would abort.
       'defines': ['NAPI_VERSION=8', 'NAPI_CPP_EXCEPTIONS', 'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS'],
@@ -115,6 +115,12 @@
       'target_name': 'crossings-consumer',
       'type': 'executable',
       'sources': ['native/examples/consumer.c', 'native/crossings.c', '<@(native)'],
+    },
+    {
+      # For the tests: opens an inherited channel, starts a process and is killed.
+      'target_name': 'crossings-heir',
+      'type': 'executable',
+      'sources': ['test/heir.c', 'native/crossings.c', '<@(native)'],
     },
     {
       # For the tests: mechanisms that lose, duplicate, reorder and alter messages.

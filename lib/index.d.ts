@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'ERR_REQUEST_FAILED'
   | 'ERR_ADDRESS_IN_USE'
   | 'ERR_INVALID_ARGUMENT'
+  | 'ERR_LIMIT_EXCEEDED'
   | 'ERR_NOT_BUILT'
   | 'ERR_SYSTEM';
 
@@ -39,6 +40,12 @@ export interface ChannelOptions<In = Message, Out = Buffer> {
   signal?: AbortSignal;
   /** Accept a peer that runs as another user. Default false. */
   allowOtherUsers?: boolean;
+  /** The largest ring that a peer may have, bytes. Default 256 MiB. */
+  maxPeerCapacity?: number;
+  /** For listen(): channels that one user may have open at the same time. Default 1024. */
+  maxChannelsPerUser?: number;
+  /** For listen(): the sum of the rings of one user's channels, both directions, bytes. Default 8 GiB. */
+  maxBytesPerUser?: number;
   /** Turns a sent value into bytes. */
   encode?: (value: In) => Uint8Array | string;
   /** Turns received bytes into a value. */
@@ -46,6 +53,9 @@ export interface ChannelOptions<In = Message, Out = Buffer> {
   /** Map memory as SharedArrayBuffer where the runtime supports it. Default true. */
   sharedBuffers?: boolean;
 }
+
+/** How a channel ended. Unless it is 'peer-corrupt' or 'closed', what the peer sent can still be read. */
+export type ChannelEnd = 'peer-closed' | 'peer-died' | 'peer-corrupt' | 'closed';
 
 export interface Waiting {
   signal?: AbortSignal;
@@ -100,7 +110,10 @@ export interface Channel<In = Message, Out = Buffer> extends AsyncIterable<Out> 
   readonly peer: { readonly uid: number; readonly pid: number };
   /** The largest message that send() takes, bytes. */
   readonly maxMessageBytes: number;
-  readonly closed: boolean;
+  /** The state now; 'closed' after close() on this side. */
+  readonly state: 'open' | ChannelEnd;
+  /** Fulfilled, never rejected, when the channel has ended, even if no call is pending. Does not keep the process alive. */
+  readonly closed: Promise<ChannelEnd>;
 
   /** Returns false if there is no room now. */
   trySend(message: In): boolean;
@@ -155,9 +168,9 @@ export interface Server<In = Message, Out = Buffer> extends AsyncIterable<Channe
 /** The end of a channelPair() for a child process or a worker. */
 export interface Port {
   readonly fd: number;
-  /** Give the descriptor to a worker of this process, which owns it from then on. */
+  /** A ticket with which one worker of this process can open the end. Withdrawn by close(), and when `channel` fails. */
   take(): number;
-  /** Close this process's copy, once a child has been started with it. */
+  /** Close this process's copy, once a child has been started with it. After take(): close it unless it has been opened. */
   close(): void;
 }
 
@@ -175,7 +188,7 @@ export function connect<In = Message, Out = Buffer>(
 export function channelPair<In = Message, Out = Buffer>(
   options?: ChannelOptions<In, Out>,
 ): { channel: Promise<Channel<In, Out>>; port: Port };
-/** Open a channel on a descriptor that channelPair() made. */
+/** Open a channel on a descriptor that channelPair() made, or with a ticket of port.take(). */
 export function openChannel<In = Message, Out = Buffer>(
   fd: number,
   options?: ChannelOptions<In, Out>,

@@ -10,17 +10,15 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <set>
 #include <string>
 
-extern "C" {
-#include "handshake.h"
-}
+#include "descriptors.h"
 
 namespace {
 
@@ -49,35 +47,47 @@ int IntegerAt(const Napi::CallbackInfo &info, size_t index) {
     return info[index].As<Napi::Number>().Int32Value();
 }
 
-// ---- Descriptors: those that a thread still owns when it ends are closed ----
-// A worker can be terminated between any two lines of its JavaScript, and its peer must see the end of the socket.
+// ---- Descriptors ----
+// A worker can be terminated between any two lines of its JavaScript, and its peer must see the end of the socket: what
+// the thread owns is closed with its environment.
 
-struct Held {
-    std::set<int> descriptors;
-    ~Held() {
-        for (int fd : descriptors)
-            close(fd);
-    }
-};
+Descriptors &DescriptorsOf(Napi::Env env) {
+    return *env.GetInstanceData<Descriptors>();
+}
 
 Napi::Value Hold(Napi::Env env, int fd) {
-    env.GetInstanceData<Held>()->descriptors.insert(fd);
-    return Napi::Number::New(env, fd);
+    return Napi::Number::New(env, DescriptorsOf(env).hold(fd));
 }
 
-// holdFd(descriptor): this thread now owns a descriptor that came from elsewhere.
-void HoldFd(const Napi::CallbackInfo &info) {
-    Hold(info.Env(), IntegerAt(info, 0));
+// useFd(descriptor) -> false if it is in use in this process, or belongs to another thread
+Napi::Value UseFd(const Napi::CallbackInfo &info) {
+    return Napi::Boolean::New(info.Env(), DescriptorsOf(info.Env()).use(IntegerAt(info, 0)));
 }
 
-// giveAway(descriptor): this thread no longer owns it.
-void GiveAway(const Napi::CallbackInfo &info) {
-    info.Env().GetInstanceData<Held>()->descriptors.erase(IntegerAt(info, 0));
+// offerFd(descriptor) -> a ticket, with which any thread of this process can take it over
+Napi::Value OfferFd(const Napi::CallbackInfo &info) {
+    return Napi::Number::New(info.Env(), static_cast<double>(DescriptorsOf(info.Env()).offer(IntegerAt(info, 0))));
 }
 
+// redeemTicket(ticket) -> the descriptor, or -1: taken before, or withdrawn
+Napi::Value RedeemTicket(const Napi::CallbackInfo &info) {
+    int64_t ticket = info[0].As<Napi::Number>().Int64Value();
+    return Napi::Number::New(info.Env(), DescriptorsOf(info.Env()).redeem(ticket));
+}
+
+// withdrawTicket(ticket): closes the descriptor, unless it has been taken over
+void WithdrawTicket(const Napi::CallbackInfo &info) {
+    DescriptorsOf(info.Env()).withdraw(info[0].As<Napi::Number>().Int64Value());
+}
+
+// closeFd(descriptor): does nothing unless this thread owns it
 void CloseFd(const Napi::CallbackInfo &info) {
-    GiveAway(info);
-    close(IntegerAt(info, 0));
+    DescriptorsOf(info.Env()).close(IntegerAt(info, 0));
+}
+
+// disownFd(descriptor): leaves it to whoever else uses it
+void DisownFd(const Napi::CallbackInfo &info) {
+    DescriptorsOf(info.Env()).disown(IntegerAt(info, 0));
 }
 
 // ---- Regions: mapped memory, with one JavaScript buffer over each ----
@@ -87,6 +97,7 @@ struct Mapping {
     struct region region;
     std::atomic<int> holders{2};
     bool shared = false; // a SharedArrayBuffer, which cannot be detached
+    bool released = false;
 };
 
 void LetGo(Mapping *mapping) {
@@ -158,8 +169,9 @@ Napi::Value CreateRegion(const Napi::CallbackInfo &info) {
 void ReleaseRegion(const Napi::CallbackInfo &info) {
     Mapping *mapping = MappingOf(info[0]);
     struct region *region = &mapping->region;
-    if (!region->header)
+    if (mapping->released)
         return;
+    mapping->released = true;
     if (region->fd >= 0)
         close(region->fd);
     region->fd = -1;
@@ -175,20 +187,22 @@ void ReleaseRegion(const Napi::CallbackInfo &info) {
 
 // ---- Listening, connecting and the handshake ----
 
-// listen(path, others) -> descriptor
+// listen(path, others, unlocked) -> descriptor, or -1: another process is about to listen in the same folder; try again
 Napi::Value Listen(const Napi::CallbackInfo &info) {
     std::string path = info[0].As<Napi::String>();
-    int fd;
-    enum handshake_status status = handshake_listen(path.c_str(), info[1].As<Napi::Boolean>(), &fd);
+    bool unlocked = info.Length() > 2 && info[2].ToBoolean();
+    struct handshake_listener listener;
+    enum handshake_status status = handshake_listen(path.c_str(), info[1].As<Napi::Boolean>(), unlocked, &listener);
+    if (status == HANDSHAKE_AGAIN)
+        return Napi::Number::New(info.Env(), -1);
     if (status != HANDSHAKE_OK)
         ThrowHandshake(info.Env(), status, path, "");
-    return Hold(info.Env(), fd);
+    return Napi::Number::New(info.Env(), DescriptorsOf(info.Env()).hold(listener));
 }
 
-// unlisten(path, descriptor)
+// unlisten(descriptor)
 void Unlisten(const Napi::CallbackInfo &info) {
-    info.Env().GetInstanceData<Held>()->descriptors.erase(IntegerAt(info, 1));
-    handshake_unlisten(info[0].As<Napi::String>().Utf8Value().c_str(), IntegerAt(info, 1));
+    DescriptorsOf(info.Env()).unlisten(IntegerAt(info, 0));
 }
 
 // accept(listener) -> descriptor, or -1: no client is waiting
@@ -221,13 +235,16 @@ Napi::Value SocketPair(const Napi::CallbackInfo &info) {
     return pair;
 }
 
-// isOurKind(descriptor) -> true for a Unix socket of type SOCK_SEQPACKET
+// isOurKind(descriptor) -> true for a connected Unix socket of type SOCK_SEQPACKET
 Napi::Value IsOurKind(const Napi::CallbackInfo &info) {
     int fd = IntegerAt(info, 0), type = 0, domain = 0;
     socklen_t length = sizeof type;
+    struct sockaddr_un peer;
+    socklen_t peer_length = sizeof peer;
     bool good = getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
-                getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0;
-    return Napi::Boolean::New(info.Env(), good && type == SOCK_SEQPACKET && domain == AF_UNIX);
+                getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && type == SOCK_SEQPACKET &&
+                domain == AF_UNIX && getpeername(fd, reinterpret_cast<sockaddr *>(&peer), &peer_length) == 0;
+    return Napi::Boolean::New(info.Env(), good);
 }
 
 // peerOf(descriptor) -> {uid, pid}
@@ -244,13 +261,18 @@ Napi::Value PeerOf(const Napi::CallbackInfo &info) {
 
 // sendHello(descriptor, handle) -> true when it has been sent; false: try again
 Napi::Value SendHello(const Napi::CallbackInfo &info) {
-    enum handshake_status status = handshake_send(IntegerAt(info, 0), &MappingOf(info[1])->region);
+    struct region *region = &MappingOf(info[1])->region;
+    enum handshake_status status = handshake_send(IntegerAt(info, 0), region);
     if (status != HANDSHAKE_OK && status != HANDSHAKE_AGAIN)
         ThrowHandshake(info.Env(), status, "Handshake failed", "");
+    if (status == HANDSHAKE_OK) {
+        close(region->fd); // the peer has it now
+        region->fd = -1;
+    }
     return Napi::Boolean::New(info.Env(), status == HANDSHAKE_OK);
 }
 
-// receiveHello(descriptor, mayShare) -> the peer's region, or null: not received yet
+// receiveHello(descriptor, mayShare, maxCapacity?) -> the peer's region, or null: not received yet
 Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
     struct region region;
     char reason[HANDSHAKE_REASON_BYTES] = "";
@@ -259,7 +281,20 @@ Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
         return info.Env().Null();
     if (status != HANDSHAKE_OK)
         ThrowHandshake(info.Env(), status, "Handshake failed", reason);
+    uint32_t most = info.Length() > 2 ? info[2].As<Napi::Number>().Uint32Value() : RING_MAX_CAPACITY;
+    if (region.capacity > most) {
+        uint32_t capacity = region.capacity;
+        region_release(&region);
+        Throw(info.Env(), "ERR_LIMIT_EXCEEDED",
+              "The peer's ring has " + std::to_string(capacity) + " bytes; the option maxPeerCapacity allows " +
+                  std::to_string(most));
+    }
     return Wrap(info.Env(), region, info[1].As<Napi::Boolean>());
+}
+
+// isReleased(handle) -> has releaseRegion() been called?
+Napi::Value IsReleased(const Napi::CallbackInfo &info) {
+    return Napi::Boolean::New(info.Env(), MappingOf(info[0])->released);
 }
 
 // ---- The doorbell ----
@@ -273,10 +308,10 @@ Napi::Value Drain(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), doorbell_drain(IntegerAt(info, 0)));
 }
 
-// waitReadable(descriptor, timeoutMs): blocks this thread; only for receiveSync. -1: no limit.
-void WaitReadable(const Napi::CallbackInfo &info) {
+// waitReadable(descriptor, timeoutMs) -> false: the time is over. Blocks this thread; only for receiveSync.
+Napi::Value WaitReadable(const Napi::CallbackInfo &info) {
     struct pollfd polled = {IntegerAt(info, 0), POLLIN, 0};
-    poll(&polled, 1, IntegerAt(info, 1));
+    return Napi::Boolean::New(info.Env(), poll(&polled, 1, IntegerAt(info, 1)) > 0);
 }
 
 // ---- Poller: calls back on this thread's event loop when a descriptor becomes readable ----
@@ -296,15 +331,17 @@ class Poller : public Napi::ObjectWrap<Poller> {
         uv_loop_t *loop = nullptr;
         watch_ = new Watch{};
         watch_->env = env;
-        napi_create_reference(env, info[1], 1, &watch_->callback);
         napi_get_uv_event_loop(env, &loop);
         int failed = uv_poll_init(loop, &watch_->poll, IntegerAt(info, 0));
         if (failed) {
             delete watch_;
             watch_ = nullptr;
+            if (failed == UV_EEXIST)
+                Throw(env, "ERR_INVALID_ARGUMENT", "The descriptor is in use in this process");
             Throw(env, "ERR_SYSTEM", std::string("Cannot poll a descriptor: ") + uv_strerror(failed));
         }
         watch_->poll.data = watch_;
+        napi_create_reference(env, info[1], 1, &watch_->callback);
         uv_unref(reinterpret_cast<uv_handle_t *>(&watch_->poll));
         napi_add_async_cleanup_hook(env, &Poller::EnvironmentEnds, watch_, &watch_->hook);
         uv_poll_start(&watch_->poll, UV_READABLE | UV_DISCONNECT, &Poller::Readable);
@@ -363,10 +400,11 @@ class Poller : public Napi::ObjectWrap<Poller> {
             uv_unref(reinterpret_cast<uv_handle_t *>(&watch_->poll));
     }
 
-    // Suspend callbacks until resume().
+    // Suspend callbacks until resume(). For a listener, which has no peer that could disconnect: watching only for that
+    // keeps the handle active, so it still keeps the process alive if it is referenced.
     void Pause(const Napi::CallbackInfo &) {
         if (watch_)
-            uv_poll_stop(&watch_->poll);
+            uv_poll_start(&watch_->poll, UV_DISCONNECT, &Poller::Readable);
     }
 
     void Resume(const Napi::CallbackInfo &) {
@@ -387,7 +425,7 @@ class Poller : public Napi::ObjectWrap<Poller> {
 };
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
-    env.SetInstanceData(new Held);
+    env.SetInstanceData(new Descriptors);
     auto add = [&](const char *name, auto function) { exports.Set(name, Napi::Function::New(env, function, name)); };
     add("createRegion", CreateRegion);
     add("releaseRegion", ReleaseRegion);
@@ -400,9 +438,13 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
     add("peerOf", PeerOf);
     add("sendHello", SendHello);
     add("receiveHello", ReceiveHello);
-    add("holdFd", HoldFd);
-    add("giveAway", GiveAway);
+    add("isReleased", IsReleased);
+    add("useFd", UseFd);
+    add("offerFd", OfferFd);
+    add("redeemTicket", RedeemTicket);
+    add("withdrawTicket", WithdrawTicket);
     add("closeFd", CloseFd);
+    add("disownFd", DisownFd);
     add("ring", Ring);
     add("drain", Drain);
     add("waitReadable", WaitReadable);

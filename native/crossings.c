@@ -4,6 +4,7 @@
 #include "handshake.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,7 +14,9 @@
 #define DEFAULT_SPIN_US 50
 #define DEFAULT_TIMEOUT_MS 5000
 #define RETRY_MS 5         /* between attempts to connect while there is no listener */
+#define LOCK_TRIES 200     /* attempts to listen, RETRY_MS apart, before doing so without the folder's lock */
 #define LOOKS_PER_CLOCK 64 /* attempts of a spinning wait between two reads of the clock */
+#define MAX_HANDSHAKES 64  /* of one server at the same time */
 
 struct crossings_channel {
     int fd; /* the socket: the doorbell, and the sign that the peer is alive */
@@ -26,9 +29,15 @@ struct crossings_channel {
 };
 
 struct crossings_server {
-    int fd;
+    struct handshake_listener listener;
     crossings_options options;
-    char path[HANDSHAKE_MAX_PATH + 1];
+    /* Clients whose hello has not arrived, the oldest first. */
+    struct handshake {
+        crossings_channel *channel;
+        uid_t user;
+        uint64_t deadline;
+    } handshakes[MAX_HANDSHAKES];
+    int count;
 };
 
 /* ---- Time ---- */
@@ -94,26 +103,43 @@ static crossings_status status_of(enum handshake_status handshake) {
     return CROSSINGS_SYSTEM;
 }
 
-/* Exchange regions over a connected socket. */
-static crossings_status exchange_regions(crossings_channel *channel, const crossings_options *options,
-                                         uint64_t deadline) {
-    char reason[HANDSHAKE_REASON_BYTES];
-    uid_t user;
+/* Start a handshake: send my region. The call takes ownership of the descriptor even if it fails. */
+static crossings_status begin_handshake(int fd, const crossings_options *options, uid_t *user,
+                                        crossings_channel **result) {
+    crossings_channel *channel = calloc(1, sizeof *channel);
+    if (!channel) {
+        close(fd);
+        return CROSSINGS_SYSTEM;
+    }
+    channel->fd = fd;
+    channel->mine.fd = channel->peer.fd = -1;
+    channel->wait = options->wait;
+    channel->spin_ns = options->wait == CROSSINGS_SLEEP ? 0 : (uint64_t)options->spin_us * 1000;
     pid_t process;
     uint32_t flags = options->wait == CROSSINGS_SPIN ? RING_FLAG_NEVER_SLEEPS : 0;
-    if (handshake_peer(channel->fd, &user, &process))
-        return CROSSINGS_SYSTEM;
-    if (user != geteuid() && !options->allow_other_users)
-        return CROSSINGS_NOT_AUTHORIZED;
-    if (region_create(&channel->mine, options->capacity, flags))
-        return CROSSINGS_SYSTEM;
-    enum handshake_status handshake = handshake_send(channel->fd, &channel->mine);
-    while (handshake == HANDSHAKE_OK &&
-           (handshake = handshake_receive(channel->fd, &channel->peer, reason)) == HANDSHAKE_AGAIN) {
-        if (!wait_readable(channel->fd, deadline))
-            return CROSSINGS_TIMEOUT;
-        handshake = HANDSHAKE_OK;
+    crossings_status status = CROSSINGS_OK;
+    if (handshake_peer(fd, user, &process))
+        status = CROSSINGS_SYSTEM;
+    else if (*user != geteuid() && !options->allow_other_users)
+        status = CROSSINGS_NOT_AUTHORIZED;
+    else if (region_create(&channel->mine, options->capacity, flags))
+        status = CROSSINGS_SYSTEM;
+    else
+        status = status_of(handshake_send(fd, &channel->mine));
+    if (status == CROSSINGS_OK) {
+        *result = channel;
+        return status;
     }
+    int reason = errno;
+    crossings_close(channel);
+    errno = reason;
+    return status;
+}
+
+/* Finish a handshake: receive the peer's region. CROSSINGS_AGAIN: it has not arrived. */
+static crossings_status finish_handshake(crossings_channel *channel) {
+    char reason[HANDSHAKE_REASON_BYTES];
+    enum handshake_status handshake = handshake_receive(channel->fd, &channel->peer, reason);
     if (handshake != HANDSHAKE_OK)
         return status_of(handshake);
     close(channel->mine.fd); /* the peer has it now */
@@ -124,26 +150,32 @@ static crossings_status exchange_regions(crossings_channel *channel, const cross
 
 static crossings_status open_channel(int fd, const crossings_options *options, uint64_t deadline,
                                      crossings_channel **result) {
-    crossings_channel *channel = calloc(1, sizeof *channel);
-    if (!channel) {
-        close(fd);
-        return CROSSINGS_SYSTEM;
+    crossings_channel *channel;
+    uid_t user;
+    crossings_status status = begin_handshake(fd, options, &user, &channel);
+    if (status != CROSSINGS_OK)
+        return status;
+    while ((status = finish_handshake(channel)) == CROSSINGS_AGAIN) {
+        if (wait_readable(fd, deadline))
+            continue;
+        status = CROSSINGS_TIMEOUT;
+        break;
     }
-    channel->fd = fd;
-    channel->mine.fd = channel->peer.fd = -1;
-    channel->wait = options->wait;
-    channel->spin_ns = options->wait == CROSSINGS_SLEEP ? 0 : (uint64_t)options->spin_us * 1000;
-    crossings_status status = exchange_regions(channel, options, deadline);
-    if (status == CROSSINGS_OK)
+    if (status == CROSSINGS_OK) {
         *result = channel;
-    else
-        crossings_close(channel);
+        return status;
+    }
+    int reason = errno;
+    crossings_close(channel);
+    errno = reason;
     return status;
 }
 
 crossings_status crossings_open(int fd, const crossings_options *given, crossings_channel **channel) {
     crossings_options options;
     crossings_status status = check_options(given, &options);
+    if (status == CROSSINGS_OK && fcntl(fd, F_SETFD, FD_CLOEXEC))
+        status = CROSSINGS_SYSTEM; /* not a descriptor */
     if (status == CROSSINGS_OK)
         return open_channel(fd, &options, deadline_after(options.timeout_ms), channel);
     close(fd);
@@ -178,34 +210,132 @@ crossings_status crossings_listen(const char *path, const crossings_options *giv
     if (!server)
         return CROSSINGS_SYSTEM;
     server->options = options;
-    status = status_of(handshake_listen(path, options.allow_other_users, &server->fd));
+    enum handshake_status listening = HANDSHAKE_AGAIN;
+    for (int tries = 0; listening == HANDSHAKE_AGAIN; tries++) {
+        if (tries > 0)
+            nanosleep(&(struct timespec){.tv_nsec = RETRY_MS * 1000000L}, NULL);
+        listening = handshake_listen(path, options.allow_other_users, tries >= LOCK_TRIES, &server->listener);
+    }
+    status = status_of(listening);
     if (status != CROSSINGS_OK) {
+        int reason = errno;
         free(server);
+        errno = reason;
         return status;
     }
-    strcpy(server->path, path); /* fits: handshake_listen() has checked its length */
     *result = server;
     return CROSSINGS_OK;
+}
+
+/* Remove a handshake from the list and return its channel. */
+static crossings_channel *take_handshake(crossings_server *server, int index) {
+    crossings_channel *channel = server->handshakes[index].channel;
+    server->count--;
+    memmove(&server->handshakes[index], &server->handshakes[index + 1],
+            (size_t)(server->count - index) * sizeof server->handshakes[0]);
+    return channel;
+}
+
+/* The handshake to drop when there are too many: the oldest one of the user that has the most. So no user can keep
+ * another out, and no silent client can keep out the next client of its own user. */
+static int find_victim(const crossings_server *server) {
+    int victim = 0, most = 0;
+    for (int i = 0; i < server->count; i++) {
+        int of_user = 0;
+        for (int j = i; j < server->count; j++)
+            of_user += server->handshakes[j].user == server->handshakes[i].user;
+        if (of_user > most) {
+            most = of_user;
+            victim = i;
+        }
+    }
+    return victim;
+}
+
+/* Finish the handshake with this number if the client's hello is there. CROSSINGS_AGAIN: it is not. */
+static crossings_status try_finish(crossings_server *server, int index, crossings_channel **result) {
+    crossings_status status = finish_handshake(server->handshakes[index].channel);
+    if (status == CROSSINGS_AGAIN)
+        return status;
+    crossings_channel *channel = take_handshake(server, index);
+    if (status == CROSSINGS_OK) {
+        *result = channel;
+        return status;
+    }
+    int reason = errno;
+    crossings_close(channel);
+    errno = reason;
+    return status;
+}
+
+/* Make room for another handshake. CROSSINGS_AGAIN: there is room now. Otherwise one has just finished or failed. */
+static crossings_status make_room(crossings_server *server, crossings_channel **result) {
+    int victim = find_victim(server);
+    crossings_status status = try_finish(server, victim, result);
+    if (status == CROSSINGS_AGAIN)
+        crossings_close(take_handshake(server, victim));
+    return status;
+}
+
+/* Accept one client and start its handshake. CROSSINGS_AGAIN: go on. */
+static crossings_status accept_client(crossings_server *server, crossings_channel **result) {
+    if (server->count == MAX_HANDSHAKES) {
+        crossings_status status = make_room(server, result);
+        if (status != CROSSINGS_AGAIN)
+            return status;
+    }
+    int fd;
+    enum handshake_status accepted = handshake_accept(server->listener.fd, &fd);
+    if (accepted == HANDSHAKE_SYSTEM && (errno == EMFILE || errno == ENFILE) && server->count > 0)
+        return make_room(server, result); /* silent clients hold the descriptors */
+    if (accepted != HANDSHAKE_OK)
+        return status_of(accepted);
+    struct handshake *handshake = &server->handshakes[server->count];
+    handshake->deadline = deadline_after(server->options.timeout_ms);
+    crossings_status status = begin_handshake(fd, &server->options, &handshake->user, &handshake->channel);
+    if (status != CROSSINGS_OK)
+        return status;
+    server->count++;
+    return try_finish(server, server->count - 1, result); /* the hello is often there already */
 }
 
 crossings_status crossings_accept(crossings_server *server, int timeout_ms, crossings_channel **channel) {
     uint64_t deadline = deadline_after(timeout_ms);
     for (;;) {
-        int fd;
-        enum handshake_status handshake = handshake_accept(server->fd, &fd);
-        if (handshake == HANDSHAKE_OK)
-            return open_channel(fd, &server->options, deadline_after(server->options.timeout_ms), channel);
-        if (handshake != HANDSHAKE_AGAIN)
-            return status_of(handshake);
-        if (!wait_readable(server->fd, deadline))
+        uint64_t until = deadline;
+        for (int i = server->count - 1; i >= 0; i--) {
+            if (now_ns() >= server->handshakes[i].deadline)
+                crossings_close(take_handshake(server, i));
+            else if (server->handshakes[i].deadline < until)
+                until = server->handshakes[i].deadline;
+        }
+        struct pollfd polled[MAX_HANDSHAKES + 1] = {{.fd = server->listener.fd, .events = POLLIN}};
+        for (int i = 0; i < server->count; i++)
+            polled[i + 1] = (struct pollfd){.fd = server->handshakes[i].channel->fd, .events = POLLIN};
+        int ready = poll(polled, (nfds_t)server->count + 1, remaining_ms(until));
+        if (ready < 0 && errno != EINTR)
+            return CROSSINGS_SYSTEM;
+        if (ready == 0 && remaining_ms(deadline) == 0)
             return CROSSINGS_TIMEOUT;
+        if (ready <= 0)
+            continue;
+        crossings_status status = CROSSINGS_AGAIN;
+        for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--)
+            if (polled[i + 1].revents)
+                status = try_finish(server, i, channel);
+        if (status == CROSSINGS_AGAIN && polled[0].revents)
+            status = accept_client(server, channel);
+        if (status != CROSSINGS_AGAIN)
+            return status;
     }
 }
 
 void crossings_unlisten(crossings_server *server) {
     if (!server)
         return;
-    handshake_unlisten(server->path, server->fd);
+    while (server->count > 0)
+        crossings_close(take_handshake(server, server->count - 1));
+    handshake_unlisten(&server->listener);
     free(server);
 }
 

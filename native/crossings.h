@@ -55,8 +55,9 @@ typedef struct {
 /* Listen at a path of at most 107 bytes. Only this user may connect, unless allow_other_users is set. A stale socket
  * file, one with no listener, is replaced. `options` may be NULL. */
 crossings_status crossings_listen(const char *path, const crossings_options *options, crossings_server **server);
-/* Wait for the next client and do the handshake with it. If the handshake fails, the client is dropped and the status
- * says why; the server stays usable. */
+/* Wait for the next client whose handshake is done. Handshakes run side by side, so a silent client does not delay the
+ * others; it is dropped after options->timeout_ms, or when there are too many. If a handshake fails, the client is
+ * dropped and the status says why; the server stays usable. */
 crossings_status crossings_accept(crossings_server *server, int timeout_ms, crossings_channel **channel);
 /* Stop listening and remove the socket file. Open channels stay open. NULL is allowed. */
 void crossings_unlisten(crossings_server *server);
@@ -64,7 +65,8 @@ void crossings_unlisten(crossings_server *server);
 /* Connect to a listener, waiting up to options->timeout_ms for it to appear. */
 crossings_status crossings_connect(const char *path, const crossings_options *options, crossings_channel **channel);
 /* Open a channel over a connected Unix socket of type SOCK_SEQPACKET, such as an inherited one or one end of a
- * socketpair(). The peer must do the same at its end. The call takes ownership of the descriptor even if it fails. */
+ * socketpair(). The peer must do the same at its end. The call takes ownership of the descriptor even if it fails, and
+ * sets its close-on-exec flag. */
 crossings_status crossings_open(int fd, const crossings_options *options, crossings_channel **channel);
 
 /* The size of the largest message that this channel can send. */

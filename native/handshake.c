@@ -3,7 +3,10 @@
 #include "handshake.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -55,10 +58,10 @@ enum handshake_status handshake_connect(const char *path, int *fd) {
 }
 
 /* Remove a socket file that no process holds any more. HANDSHAKE_OK: the path is free. */
-static enum handshake_status clear_stale(const char *path) {
+static enum handshake_status clear_stale(const char *path, const struct handshake_listener *listener) {
     struct stat status;
     int fd;
-    if (lstat(path, &status))
+    if (fstatat(listener->folder, listener->name, &status, AT_SYMLINK_NOFOLLOW))
         return errno == ENOENT ? HANDSHAKE_OK : HANDSHAKE_SYSTEM;
     if (!S_ISSOCK(status.st_mode))
         return HANDSHAKE_NOT_SOCKET;
@@ -71,48 +74,86 @@ static enum handshake_status clear_stale(const char *path) {
         return errno == ENOENT                          ? HANDSHAKE_OK
                : errno == EAGAIN || errno == EPROTOTYPE ? HANDSHAKE_IN_USE
                                                         : HANDSHAKE_SYSTEM;
-    return unlink(path) && errno != ENOENT ? HANDSHAKE_SYSTEM : HANDSHAKE_OK;
+    return unlinkat(listener->folder, listener->name, 0) && errno != ENOENT ? HANDSHAKE_SYSTEM : HANDSHAKE_OK;
 }
 
-enum handshake_status handshake_listen(const char *path, bool others, int *fd) {
-    struct sockaddr_un address;
-    if (!make_address(&address, path))
-        return HANDSHAKE_SYSTEM;
-    *fd = new_socket();
-    if (*fd < 0)
-        return HANDSHAKE_SYSTEM;
-    /* bind() gives the file the socket's mode, less the umask. Setting it first leaves no moment between bind() and
-     * chmod() in which other users could connect. */
-    if (fchmod(*fd, others ? 0666 : 0600))
-        return give_up(*fd, HANDSHAKE_SYSTEM);
-    int bound = bind(*fd, (struct sockaddr *)&address, sizeof address);
-    if (bound && errno == EADDRINUSE) {
-        enum handshake_status cleared = clear_stale(path);
-        if (cleared != HANDSHAKE_OK)
-            return give_up(*fd, cleared);
-        bound = bind(*fd, (struct sockaddr *)&address, sizeof address);
+/* Open the folder of `path`, and lock it if the file system can. A folder that this process may not read is not locked.
+ */
+static enum handshake_status open_folder(const char *path, bool unlocked, struct handshake_listener *listener) {
+    char copy[HANDSHAKE_MAX_PATH + 1];
+    strcpy(copy, path); /* fits: make_address() has checked its length */
+    const char *slash = strrchr(path, '/');
+    strcpy(listener->name, slash ? slash + 1 : path);
+    const char *folder = dirname(copy);
+    listener->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (listener->folder < 0 && errno == EACCES) {
+        listener->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        unlocked = true;
     }
-    if (bound)
-        return give_up(*fd, errno == EADDRINUSE ? HANDSHAKE_IN_USE : HANDSHAKE_SYSTEM);
-    if ((others && chmod(path, 0666)) || listen(*fd, BACKLOG)) {
-        int reason = errno;
-        unlink(path);
-        errno = reason;
-        return give_up(*fd, HANDSHAKE_SYSTEM);
-    }
+    if (listener->folder < 0)
+        return HANDSHAKE_SYSTEM;
+    if (!unlocked && flock(listener->folder, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        return give_up(listener->folder, HANDSHAKE_AGAIN);
     return HANDSHAKE_OK;
 }
 
-void handshake_unlisten(const char *path, int fd) {
-    struct sockaddr_un address;
-    socklen_t length = sizeof address;
+/* Bind and listen. On failure, no file is left. */
+static enum handshake_status bind_and_listen(const struct sockaddr_un *address, bool others,
+                                             struct handshake_listener *listener) {
     struct stat status;
-    bool ours = getsockname(fd, (struct sockaddr *)&address, &length) == 0 && strcmp(address.sun_path, path) == 0;
-    /* Close first. If another listener has taken over the path, it answers there now, and clear_stale() leaves its
-     * file alone. */
-    close(fd);
-    if (ours && lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
-        clear_stale(path);
+    const char *path = address->sun_path;
+    /* bind() gives the file the socket's mode, less the umask. Setting it first leaves no moment between bind() and
+     * chmod() in which other users could connect. */
+    if (fchmod(listener->fd, others ? 0666 : 0600))
+        return HANDSHAKE_SYSTEM;
+    int bound = bind(listener->fd, (const struct sockaddr *)address, sizeof *address);
+    if (bound && errno == EADDRINUSE) {
+        enum handshake_status cleared = clear_stale(path, listener);
+        if (cleared != HANDSHAKE_OK)
+            return cleared;
+        bound = bind(listener->fd, (const struct sockaddr *)address, sizeof *address);
+    }
+    if (bound)
+        return errno == EADDRINUSE ? HANDSHAKE_IN_USE : HANDSHAKE_SYSTEM;
+    if ((others && chmod(path, 0666)) || listen(listener->fd, BACKLOG) ||
+        fstatat(listener->folder, listener->name, &status, AT_SYMLINK_NOFOLLOW)) {
+        int reason = errno;
+        unlinkat(listener->folder, listener->name, 0);
+        errno = reason;
+        return HANDSHAKE_SYSTEM;
+    }
+    listener->device = status.st_dev;
+    listener->inode = status.st_ino;
+    return HANDSHAKE_OK;
+}
+
+enum handshake_status handshake_listen(const char *path, bool others, bool unlocked,
+                                       struct handshake_listener *listener) {
+    struct sockaddr_un address;
+    if (!make_address(&address, path))
+        return HANDSHAKE_SYSTEM;
+    enum handshake_status status = open_folder(path, unlocked, listener);
+    if (status != HANDSHAKE_OK)
+        return status;
+    listener->fd = new_socket();
+    status = listener->fd < 0 ? HANDSHAKE_SYSTEM : bind_and_listen(&address, others, listener);
+    if (status == HANDSHAKE_OK) {
+        flock(listener->folder, LOCK_UN);
+        return status;
+    }
+    if (listener->fd >= 0)
+        give_up(listener->fd, status);
+    return give_up(listener->folder, status); /* which unlocks it */
+}
+
+void handshake_unlisten(const struct handshake_listener *listener) {
+    struct stat status;
+    /* The file first: as long as the socket listens, no other listener takes over the path. */
+    if (fstatat(listener->folder, listener->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        status.st_dev == listener->device && status.st_ino == listener->inode)
+        unlinkat(listener->folder, listener->name, 0);
+    close(listener->fd);
+    close(listener->folder);
 }
 
 enum handshake_status handshake_accept(int listener, int *fd) {
@@ -192,8 +233,12 @@ enum handshake_status handshake_receive(int fd, struct region *peer, char *reaso
     }
     int memory = take_descriptor(&message, &count);
     enum handshake_status answer = HANDSHAKE_PROTOCOL;
-    if (got == 0 && memory < 0) {
+    if (got == 0 && memory < 0 && !(message.msg_flags & MSG_CTRUNC)) {
         return HANDSHAKE_PEER_GONE;
+    } else if (count == 0 && message.msg_flags & MSG_CTRUNC) {
+        /* The peer sent descriptors, and this process could not take even one: it has reached its own limit. */
+        errno = EMFILE;
+        return HANDSHAKE_SYSTEM;
     } else if (got != (ssize_t)sizeof hello || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || count != 1) {
         snprintf(reason, HANDSHAKE_REASON_BYTES, "expected a hello of %zu bytes and 1 descriptor; got %zd and %d",
                  sizeof hello, got, count);

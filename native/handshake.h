@@ -24,11 +24,24 @@ enum handshake_status {
 /* The longest path of a socket, in bytes. */
 #define HANDSHAKE_MAX_PATH 107
 
+/* A listening socket, and where its file is: the file is found again after the process has changed its directory, and
+ * told apart from the file of another listener at the same path. */
+struct handshake_listener {
+    int fd;     /* the socket, which is non-blocking */
+    int folder; /* the folder of the file */
+    char name[HANDSHAKE_MAX_PATH + 1];
+    dev_t device;
+    ino_t inode;
+};
+
 /* Listen at `path`. Only this user may connect (mode 0600), or every user with `others`. A stale socket file, one with
- * no listener, is replaced. HANDSHAKE_OK: *fd is the listening socket, which is non-blocking. */
-enum handshake_status handshake_listen(const char *path, bool others, int *fd);
-/* Stop listening: close the socket, and remove its file unless another listener has replaced it. */
-void handshake_unlisten(const char *path, int fd);
+ * no listener, is replaced; of several processes that try, one does. They take turns by a lock on the folder, which is
+ * held for microseconds. HANDSHAKE_AGAIN: another process holds the lock, so try again soon. A process that cannot get
+ * it for a long time passes `unlocked`, because any user who can read the folder can hold its lock. */
+enum handshake_status handshake_listen(const char *path, bool others, bool unlocked,
+                                       struct handshake_listener *listener);
+/* Stop listening: remove the file, unless another listener has replaced it, and close the socket. */
+void handshake_unlisten(const struct handshake_listener *listener);
 /* Accept the next client. HANDSHAKE_AGAIN: no client is waiting. */
 enum handshake_status handshake_accept(int listener, int *fd);
 /* Connect to a listener. HANDSHAKE_NO_LISTENER: the caller may retry, since either side may start first. */

@@ -115,4 +115,4 @@ function parseRun(body, catalogue) {
   };
 }
 
-module.exports = { parse, parseRun, traceBody, fileQuery, compareQuery, runId };
+module.exports = { parse, parseRun, runBody, traceBody, fileQuery, compareQuery, runId };

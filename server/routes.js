@@ -6,9 +6,9 @@ const { explainCharts } = require('../lib/bench/charts.js');
 const { compareRuns } = require('../lib/bench/compare.js');
 const { toCsv, toJson, toMarkdown } = require('../lib/bench/export.js');
 const { explain } = require('../lib/bench/sentences.js');
-const { createSession } = require('./events.js');
 const { HttpError } = require('./http-error.js');
 const schema = require('./request-schema.js');
+const { beginStream } = require('./subscribers.js');
 
 /** @typedef {import('express').Request} Request */
 /** @typedef {import('express').Response} Response */
@@ -78,7 +78,7 @@ function routes({ runs, traces, catalogue }) {
     response.set('cache-control', 'no-store');
     next();
   });
-  router.use(express.json({ limit: BODY_LIMIT, strict: false }));
+  router.use(express.json({ limit: BODY_LIMIT, strict: false, inflate: false }));
 
   router.get('/mechanisms', async (_request, response) => {
     response.json({ mechanisms: catalogue, tracing: await traces.tracing(), running: runs.running, version });
@@ -101,8 +101,8 @@ function routes({ runs, traces, catalogue }) {
     response.status(201).json(trace);
   });
 
-  router.get('/runs', (_request, response) => {
-    response.json({ runs: runs.list() });
+  router.get('/runs', async (_request, response) => {
+    response.json({ runs: await runs.list() });
   });
   router.post('/runs', (request, response) => {
     response.status(202).json({ id: runs.start(schema.parseRun(request.body, catalogue)) });
@@ -119,18 +119,21 @@ function routes({ runs, traces, catalogue }) {
   router.get('/runs/:id/events', async (request, response) => {
     const id = idOf(request);
     describe(id); // throws a 404 before the stream begins
-    const listener = await createSession(request, response);
+    if (request.method === 'HEAD') return void response.type('text/event-stream').end();
+    const listener = await beginStream(request, response);
+    if (!listener) return;
     // Taken after the await, so that no event is lost between this snapshot and the registration below.
     const now = describe(id);
     listener.push(now, 'snapshot');
     const session = runs.session(id);
-    if (session && now.state === 'running') {
-      session.channel.register(listener);
-      await session.ended;
-    } else {
-      listener.push(now.state === 'done' ? { id } : (now.error ?? {}), now.state);
-    }
+    if (session && now.state === 'running') return session.subscribers.add(listener, response);
+    listener.push(now.state === 'done' ? { id } : (now.error ?? {}), now.state);
     response.end();
+  });
+  // Apart from DELETE, because a second DELETE, as from a double click, removes the canceled run.
+  router.post('/runs/:id/cancel', async (request, response) => {
+    const id = idOf(request);
+    response.json({ state: (await runs.cancel(id)) ?? noRun(id) });
   });
   router.delete('/runs/:id', async (request, response) => {
     const id = idOf(request);

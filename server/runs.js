@@ -3,8 +3,9 @@
 const { randomUUID } = require('node:crypto');
 const { runBench } = require('../lib/bench/runner.js');
 const { CrossingsError } = require('../lib/channel/errors.js');
-const { createChannel } = require('./events.js');
 const { HttpError } = require('./http-error.js');
+const { MAX_RUNS, RunStore } = require('./run-store.js');
+const { Subscribers } = require('./subscribers.js');
 
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
 /** @typedef {'running' | 'done' | 'failed' | 'cancelled'} State */
@@ -21,7 +22,7 @@ class Session {
   /** The finished run, if it could not be saved as a file. @type {Run | null} */ run = null;
   /** @type {Run | null} */ partial = null;
   /** @type {{code: string, message: string} | null} */ error = null;
-  channel = createChannel();
+  subscribers = new Subscribers();
   stopping = new AbortController();
   /** Settles when the run's processes have ended. @type {Promise<void>} */ ended = Promise.resolve();
 
@@ -42,12 +43,12 @@ class Runs {
   #busy = null;
 
   /**
-   * @param {InstanceType<typeof import('./run-store.js').RunStore>} store
+   * @param {string} dataFolder of the finished runs
    * @param {import('pino').Logger} log
    * @param {Partial<typeof LIMITS_MS>} [limitsMs]
    */
-  constructor(store, log, limitsMs) {
-    this.#store = store;
+  constructor(dataFolder, log, limitsMs) {
+    this.#store = new RunStore(dataFolder, log, lineOfRun);
     this.#log = log;
     this.#limitsMs = { ...LIMITS_MS, ...limitsMs };
   }
@@ -85,6 +86,13 @@ class Runs {
 
   /** Start a run and return its id. @param {import('../lib/bench/runner.js').BenchOptions} options */
   start(options) {
+    if (this.#store.isFull()) {
+      throw new HttpError(
+        409,
+        'ERR_FULL',
+        `The lab keeps at most ${MAX_RUNS} finished runs. Delete some of them first.`,
+      );
+    }
     const session = new Session(randomUUID(), options);
     this.#begin(session.id, 'A run');
     this.#sessions.set(session.id, session);
@@ -95,7 +103,7 @@ class Runs {
 
   /** @param {Session} session */
   async #measure(session) {
-    const { id, options, channel, stopping } = session;
+    const { id, options, subscribers, stopping } = session;
     const limitMs = this.#limitsMs[options.effort];
     const timer = setTimeout(() => stopping.abort(timeLimitError(options.effort, limitMs)), limitMs);
     try {
@@ -104,12 +112,12 @@ class Runs {
         signal: stopping.signal,
         onProgress: (progress) => {
           session.progress = progress;
-          channel.broadcast(progress, 'progress');
+          subscribers.broadcast(progress, 'progress');
         },
         onSample: (partial, mechanism) => {
           session.partial = partial;
           const result = partial.results.find((candidate) => candidate.mechanism === mechanism);
-          channel.broadcast({ result, floors: partial.floors }, 'sample');
+          subscribers.broadcast({ result, floors: partial.floors }, 'sample');
         },
       });
       session.startedAt = run.startedAt;
@@ -130,7 +138,8 @@ class Runs {
   #end(session, state, data) {
     session.state = state;
     this.#log.info({ run: session.id, state, code: session.error?.code }, 'run ended');
-    session.channel.broadcast(data, state);
+    session.subscribers.broadcast(data, state);
+    session.subscribers.end();
   }
 
   /** @param {unknown} error */
@@ -157,9 +166,10 @@ class Runs {
   }
 
   /** One line for each run, newest first. */
-  list() {
+  async list() {
+    const saved = await this.#store.list();
     const sessions = [...this.#sessions.values()].filter(({ state, run }) => state !== 'done' || run);
-    const lines = [...this.#store.list().map(lineOfRun), ...sessions.map(lineOfSession)];
+    const lines = [...saved, ...sessions.map(lineOfSession)];
     return lines.sort((a, b) => b.startedAt.localeCompare(a.startedAt));
   }
 
@@ -175,14 +185,20 @@ class Runs {
     return { ...lineOfSession(session), progress, run: null, partial, error };
   }
 
-  /** Cancel a run in progress, or remove one that has ended; null if there is none. @param {string} id */
-  async remove(id) {
+  /** Cancel a run in progress; the state that it is in then, or null if there is no such run. @param {string} id */
+  async cancel(id) {
     const session = this.session(id);
     if (session?.state === 'running') {
       session.stopping.abort(new CrossingsError('ERR_CANCELLED', 'The run was canceled.'));
       await session.ended;
-      return session.state;
     }
+    return session?.state ?? this.describe(id)?.state ?? null;
+  }
+
+  /** Cancel a run in progress, or remove one that has ended; null if there is none. @param {string} id */
+  async remove(id) {
+    const session = this.session(id);
+    if (session?.state === 'running') return this.cancel(id);
     if (!session && !this.finished(id)) return null;
     this.#sessions.delete(id);
     this.#store.remove(id);
@@ -191,7 +207,7 @@ class Runs {
 
   /** Cancel the run in progress and wait until its processes have ended. */
   async close() {
-    await Promise.all([...this.#sessions.keys()].filter((id) => id === this.running).map((id) => this.remove(id)));
+    await Promise.all([...this.#sessions.keys()].filter((id) => id === this.running).map((id) => this.cancel(id)));
   }
 }
 
@@ -226,4 +242,4 @@ const timeLimitError = (effort, limitMs) =>
 /** @param {string} text */
 const asSentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? '' : '.'}`;
 
-module.exports = { Runs, LIMITS_MS };
+module.exports = { Runs, LIMITS_MS, MAX_ENDED_SESSIONS };

@@ -111,10 +111,18 @@ const checkSite = (hosts) => (request, _response, next) => {
   next();
 };
 
-/** @param {string} token @param {string} cookie its name @returns {Handler} */
-const checkToken = (token, cookie) => (request, _response, next) => {
-  const given = request.headers['x-crossings-token'] ?? cookieOf(request.headers.cookie, cookie);
-  if (typeof given !== 'string' || !sameSecret(given, token)) {
+/** Whether a request carries the token. @param {string} token @param {string} cookie its name */
+const tokenCheck =
+  (token, cookie) =>
+  /** @param {import('node:http').IncomingMessage} request */
+  ({ headers }) => {
+    const given = headers['x-crossings-token'] ?? cookieOf(headers.cookie, cookie);
+    return typeof given === 'string' && sameSecret(given, token);
+  };
+
+/** @param {ReturnType<typeof tokenCheck>} hasToken @returns {Handler} */
+const checkToken = (hasToken) => (request, _response, next) => {
+  if (!hasToken(request)) {
     throw new HttpError(
       403,
       'ERR_TOKEN',
@@ -124,4 +132,4 @@ const checkToken = (token, cookie) => (request, _response, next) => {
   next();
 };
 
-module.exports = { headers, hostsOf, checkHost, acceptToken, checkChange, checkSite, checkToken };
+module.exports = { headers, hostsOf, checkHost, acceptToken, checkChange, checkSite, tokenCheck, checkToken };

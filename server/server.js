@@ -9,9 +9,10 @@ const pino = require('pino').default;
 const { listMechanisms } = require('../lib/bench/runner.js');
 const { programPath } = require('../lib/measure/programs.js');
 const { CrossingsError } = require('../lib/channel/errors.js');
+const { Connections, HTTP_LIMITS } = require('./connections.js');
 const { HttpError, errorBody } = require('./http-error.js');
 const { routes } = require('./routes.js');
-const { RunStore, defaultFolder } = require('./run-store.js');
+const { defaultFolder } = require('./run-store.js');
 const { Runs } = require('./runs.js');
 const security = require('./security.js');
 const { Traces } = require('./traces.js');
@@ -19,7 +20,6 @@ const { Traces } = require('./traces.js');
 const PUBLIC = join(__dirname, '..', 'public');
 const CHART = join(dirname(require.resolve('chart.js')), 'chart.umd.min.js');
 const ADDRESS = '127.0.0.1';
-const MAX_CONNECTIONS = 500; // leaves file descriptors for the programs that a run starts
 
 /** One line for each request, without its query, which may contain the token. @param {import('pino').Logger} log @returns {import('express').RequestHandler} */
 const logRequests = (log) => (request, response, next) => {
@@ -55,14 +55,21 @@ const answerErrors = (log) => (error, request, response, next) => {
   else response.type('text/plain').send(`${known.message}\n`);
 };
 
-/** @param {{port: number, token: string, log: import('pino').Logger} & Parameters<typeof routes>[0]} lab */
-function buildApp({ port, token, log, ...lab }) {
+/**
+ * @param {{port: number, token: string, log: import('pino').Logger, connections: InstanceType<typeof Connections>} & Parameters<typeof routes>[0]} lab
+ */
+function buildApp({ port, token, log, connections, ...lab }) {
   const hosts = security.hostsOf(port);
   const cookie = `crossings-${port}`;
+  const hasToken = security.tokenCheck(token, cookie);
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').set('query parser', 'simple');
   app.use(logRequests(log), security.headers(), security.checkHost(hosts), security.checkChange(hosts));
-  app.use('/api', security.checkSite(hosts), security.checkToken(token, cookie), routes(lab));
+  app.use((request, _response, next) => {
+    if (hasToken(request)) connections.admit(request.socket);
+    next();
+  });
+  app.use('/api', security.checkSite(hosts), security.checkToken(hasToken), routes(lab));
   app.use(security.acceptToken(token, cookie));
   app.get('/vendor/chart.umd.min.js', (_request, response) => response.sendFile(CHART));
   app.use(express.static(PUBLIC, { cacheControl: false }));
@@ -111,15 +118,19 @@ async function startServer({
   programPath('crossings-count'); // throws if nothing has been built
   const catalogue = await listMechanisms();
   const token = randomBytes(32).toString('base64url');
-  const runs = new Runs(new RunStore(dataFolder, log), log, limitsMs);
+  const runs = new Runs(dataFolder, log, limitsMs);
   const traces = new Traces();
   /** @type {import('express').Express | null} */
   let app = null;
   // The app is built later: the valid Host headers contain the port, which is known once the server listens.
-  const server = createServer({ requireHostHeader: false }, (request, response) => app?.(request, response));
-  server.maxConnections = MAX_CONNECTIONS;
+  const server = createServer({ requireHostHeader: false, ...HTTP_LIMITS }, (request, response) => {
+    if (connections.accepts(request, response)) app?.(request, response);
+  });
+  const connections = new Connections(server);
   const port = await listen(server, requestedPort);
-  app = buildApp({ port, token, log, runs, traces, catalogue });
+  // Such as an accept() for which the system lacks memory; the connections that are open continue.
+  server.on('error', (error) => log.error(error));
+  app = buildApp({ port, token, log, connections, runs, traces, catalogue });
 
   return {
     port,

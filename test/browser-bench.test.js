@@ -227,6 +227,28 @@ describeInBrowser('the benchmark page', () => {
     await expectAccessibleInBothThemes(page);
   });
 
+  test('a double click on Cancel cancels the run, which stays in the list', async () => {
+    const before = (await api('/api/runs')).runs.length;
+    await page.click('#start');
+    await page.locator('#cancel').waitFor();
+    /** @type {Promise<unknown>} */
+    let previous = Promise.resolve();
+    // The second request arrives after the answer to the first, as it does when the run ends fast.
+    await page.route('**/api/runs/**', (route) => {
+      if (route.request().method() === 'GET') return route.continue();
+      previous = previous.then(async () => route.fulfill({ response: await route.fetch() }));
+      return previous;
+    });
+    await page.locator('#cancel').dblclick();
+    await untilEnd();
+    await previous;
+    await page.unroute('**/api/runs/**');
+    const { runs } = await api('/api/runs');
+    expect(runs).toHaveLength(before + 1);
+    expect(runs[0]).toMatchObject({ id: runInAddress(), state: 'cancelled' });
+    expect(page.troubles()).toEqual([]);
+  });
+
   test('two saved runs are compared with a verdict for each mechanism, and the address names them', async () => {
     const saved = (await api('/api/runs')).runs.find((/** @type {any} */ { state }) => state === 'done');
     const { run } = await api(`/api/runs/${saved.id}`);

@@ -1,6 +1,7 @@
 'use strict';
 // Whatever is killed, at whatever moment: the other processes notice and exit, and nothing is left behind.
-const { readFileSync } = require('node:fs');
+const { readFileSync, readdirSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { built, eventsOf, leftovers, ourProcesses, root, start, until } = require('./support.js');
 
@@ -102,5 +103,60 @@ describe('crossings bench', () => {
     await result;
     await until(() => ourProcesses().length === 0);
     expect(leftovers()).toEqual(before);
+  });
+});
+
+describe('a sample of bench node', () => {
+  const NOTICE_MS = 30_000; // takes milliseconds; without the limit, a side that never ends would stay
+  const side = join(root, 'lib', 'bench', 'node', 'side.js');
+
+  /** Has a process ended? @param {number} pid */
+  const hasEnded = (pid) => {
+    try {
+      return /\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    } catch {
+      return true;
+    }
+  };
+
+  /**
+   * Kills one side of a sample. Returns what is left of it.
+   * @param {string} transport @param {number} killed its side @param {number} afterMs
+   */
+  async function killSide(transport, killed, afterMs) {
+    const task = { transport, role: 'first', sizeBytes: 64, trips: 1e9, messages: 0, prefix: [] };
+    const first = start(process.execPath, [side, JSON.stringify(task)]);
+    const ended = endOf(first);
+    await until(() => childrenOf(first.pid ?? 0).length > 0);
+    const pids = [first.pid ?? 0, ...childrenOf(first.pid ?? 0)];
+    try {
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      process.kill(pids[killed], 'SIGKILL');
+      const late = Date.now() + NOTICE_MS;
+      await until(() => pids.every(hasEnded) || Date.now() > late);
+      const sides = pids.flatMap((pid, at) => (hasEnded(pid) ? [] : [`side ${at}`]));
+      const files = readdirSync(tmpdir()).filter((name) => name.includes(`-${pids[0]}.`));
+      for (const name of files) rmSync(join(tmpdir(), name));
+      return [...sides, ...files].map((left) => `side ${killed} killed after ${afterMs} ms: ${left} is left`);
+    } finally {
+      for (const pid of pids) if (!hasEnded(pid)) process.kill(pid, 'SIGKILL');
+      await ended;
+    }
+  }
+
+  test.each([
+    'ring',
+    'ring-async',
+    'ring-batches',
+    'ring-request',
+    'ring-asleep',
+    'wake',
+    'send-json',
+    'stdio',
+    'net-unix',
+    'net-tcp',
+  ])('over %s: when either side is killed, at once or later, the other one ends', async (transport) => {
+    for (const afterMs of [0, 400])
+      expect(await Promise.all([0, 1].map((killed) => killSide(transport, killed, afterMs)))).toEqual([[], []]);
   });
 });

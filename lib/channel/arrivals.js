@@ -3,17 +3,22 @@
 // inbox of messages that arrived before an awaited response and have not been received yet.
 const { corruptPeer } = require('./errors.js');
 const { KIND } = require('./layout.js');
+const { MAX_REASON_LENGTH } = require('./responder.js');
 const { Slab } = require('./slab.js');
+const turn = require('./turn.js');
 
 const MAX_NUMBERED_FRAMES = 1000; // processed in one search for a message, so that other work gets a turn
 const INBOX_OVERHEAD_BYTES = 128; // added to the size of each message in the inbox, so that empty messages count, too
 const NUMBER_BYTES = 4;
+const MAX_REFUSAL_BYTES = 4 * MAX_REASON_LENGTH; // the rest of a longer reason is ignored
 
 /** @typedef {{kind: number, number: number, payload: Buffer}} NumberedFrame */
 
 class Arrivals {
   #connection;
   #reader;
+  #requests;
+  #missed = false; // a search found nothing because a frame was being read in place
   #slab = new Slab();
   /** @type {Buffer[]} messages that arrived before an awaited response */ #inbox = [];
   #inboxNext = 0; // index of the oldest message in #inbox
@@ -24,11 +29,13 @@ class Arrivals {
 
   /**
    * @param {InstanceType<typeof import('./connection.js').Connection>} connection
+   * @param {InstanceType<typeof import('./requests.js').Requests>} requests
    * @param {() => void} onNumbered called when requests or responses have been set aside
    * @param {() => void} onMore called when a search stopped early and the ring may hold more frames
    */
-  constructor(connection, onNumbered, onMore) {
+  constructor(connection, requests, onNumbered, onMore) {
     this.#connection = connection;
+    this.#requests = requests;
     this.#reader = connection.reader;
     this.#onNumbered = onNumbered;
     this.#onMore = onMore;
@@ -39,8 +46,9 @@ class Arrivals {
     return this.#inboxNext < this.#inbox.length;
   }
 
+  /** The limit depends on my capacity, because the peer chooses its own. */
   get inboxIsFull() {
-    return this.#inboxBytes >= this.#connection.peer.capacity;
+    return this.#inboxBytes >= this.#connection.capacity;
   }
 
   /**
@@ -51,6 +59,10 @@ class Arrivals {
     const reader = this.#reader;
     const connection = this.#connection;
     if (!connection.isReadable) connection.throwError();
+    if (reader.suspended) {
+      this.#missed = true;
+      return -1;
+    }
     try {
       for (let passed = 0; passed < MAX_NUMBERED_FRAMES; passed++) {
         const size = reader.peek();
@@ -65,6 +77,7 @@ class Arrivals {
     } catch (error) {
       connection.fail(error);
     }
+    turn.recheck(); // that took a while
     this.#onMore();
     return -1;
   }
@@ -75,7 +88,9 @@ class Arrivals {
     if (kind < 0 || kind > KIND.REFUSAL) throw corruptPeer(`invalid frame kind ${kind}`);
     if (size < NUMBER_BYTES) throw corruptPeer(`a frame of kind ${kind} has only ${size} bytes`);
     const number = reader.number();
-    const payload = this.#slab.copy(reader, reader.payloadOffset(), size, NUMBER_BYTES);
+    if (!this.#requests.admit(kind, number, size - NUMBER_BYTES)) return this.consume(size);
+    const copied = kind === KIND.REFUSAL ? Math.min(size, NUMBER_BYTES + MAX_REFUSAL_BYTES) : size;
+    const payload = this.#slab.copy(reader, reader.payloadOffset(), copied, NUMBER_BYTES);
     this.consume(size);
     this.#numbered.push({ kind, number, payload });
     if (this.#numbered.length === 1) this.#onNumbered();
@@ -88,17 +103,16 @@ class Arrivals {
 
   /**
    * Deliver the requests and responses that were set aside.
-   * @param {InstanceType<typeof import('./requests.js').Requests>} requests
    * @param {() => boolean} mayDispatch called before each one; false stops the loop
    */
-  dispatch(requests, mayDispatch) {
+  dispatch(mayDispatch) {
     if (this.#numbered.length === 0) return;
     const frames = this.#numbered;
     this.#numbered = []; // the handlers may cause more frames to be set aside
     let next = 0;
     while (next < frames.length && mayDispatch()) {
       const { kind, number, payload } = frames[next++];
-      requests.take(kind, number, payload);
+      this.#requests.take(kind, number, payload);
     }
     if (next < frames.length) this.#numbered = frames.slice(next).concat(this.#numbered);
   }
@@ -179,13 +193,32 @@ class Arrivals {
    * @param {() => boolean} mayTake called before each message; false stops the search
    */
   search(mayTake) {
-    while (!this.inboxIsFull || !this.#connection.isOpen) {
+    while (!this.inboxIsFull) {
       if (!mayTake()) return;
       const size = this.peek();
       if (size < 0) return;
       const message = this.#copyOut(size);
       this.#inbox.push(message);
       this.#inboxBytes += message.length + INBOX_OVERHEAD_BYTES;
+    }
+  }
+
+  /**
+   * Call `read` with the next message, in place. Until it returns, the ring looks empty to all others: this message must not
+   * be received a second time, and the next one only after this one.
+   * @param {number} size what peek() returned
+   * @param {(bytes: Uint8Array, from: number, size: number) => void} read may throw, and may close the channel
+   */
+  readInPlace(size, read) {
+    const reader = this.#reader;
+    reader.suspend();
+    try {
+      read(reader.peerBytes, reader.payloadOffset(), size);
+    } finally {
+      reader.resume();
+      if (this.#connection.isReadable) this.consume(size);
+      if (this.#missed) this.#onMore();
+      this.#missed = false;
     }
   }
 

@@ -5,7 +5,8 @@ const { CrossingsError } = require('./errors.js');
 const { PENDING } = require('./waiters.js');
 
 const LOOKS_PER_READING = 64;
-const MAX_POLL_MS = 1e6;
+// A thread that is blocked in the kernel cannot be terminated, and the process cannot exit. So no call blocks for longer.
+const SLICE_MS = 50;
 
 /**
  * @param {object} channel
@@ -47,8 +48,9 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     serveSenders();
     if (!connection.reader.isReady() && connection.isOpen) {
       pump.sleeps++;
-      const leftMs = deadline - performance.now();
-      connection.waitForDoorbell(leftMs > MAX_POLL_MS ? MAX_POLL_MS : Math.max(0, Math.ceil(leftMs)));
+      let leftMs = deadline - performance.now();
+      while (!connection.waitForDoorbell(Math.max(0, Math.min(SLICE_MS, Math.ceil(leftMs)))) && leftMs > 0)
+        leftMs = deadline - performance.now();
     }
     connection.announceSleep(0);
   }

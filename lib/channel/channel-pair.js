@@ -1,40 +1,54 @@
 'use strict';
 // channelPair() and openChannel(): a channel without a path. One end stays here; the other is passed to a child
-// process or a worker thread as a file descriptor.
+// process as a file descriptor, or to a worker thread as a ticket.
 const { CrossingsError } = require('./errors.js');
 const { handshake } = require('./handshake.js');
 const { native } = require('./native.js');
 const { invalidArgument, readOptions } = require('./options.js');
+
+const FIRST_TICKET = 2 ** 32; // every ticket is larger, every descriptor smaller
 
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
 
 /** The end of a channelPair() for another process or thread. */
 class Port {
   #fd;
+  #ticket = 0;
 
-  /** @param {number} fd */
-  constructor(fd) {
+  /** @param {number} fd @param {Promise<AChannel>} channel the other end */
+  constructor(fd, channel) {
     this.#fd = fd;
+    native.useFd(fd);
+    // A ticket that is never redeemed, for example because the worker ended first, must not keep its descriptor open.
+    channel.catch(() => this.#withdraw());
   }
 
-  /** The file descriptor: put it in a child's stdio option, or use take() to transfer it to a worker. */
+  /** The file descriptor, for the stdio option of a child process. To pass the port to a worker, use take(). */
   get fd() {
     if (this.#fd < 0) throw new CrossingsError('ERR_CLOSED', 'The port was transferred or closed.');
     return this.#fd;
   }
 
-  /** Transfer the descriptor to a worker of this process. The worker owns it from then on. */
+  /**
+   * Offer this end to the workers of this process: returns a ticket, which one of them passes to openChannel(). Until
+   * then close() withdraws the offer, as does a handshake that fails or times out.
+   */
   take() {
-    const { fd } = this;
-    native.giveAway(fd);
+    this.#ticket = native.offerFd(this.fd);
     this.#fd = -1;
-    return fd;
+    return this.#ticket;
   }
 
   /** Close this process's copy. Call this after starting the child that inherits the descriptor. */
   close() {
     if (this.#fd >= 0) native.closeFd(this.#fd);
     this.#fd = -1;
+    this.#withdraw();
+  }
+
+  #withdraw() {
+    if (this.#ticket !== 0) native.withdrawTicket(this.#ticket);
+    this.#ticket = 0;
   }
 }
 
@@ -46,24 +60,39 @@ class Port {
 function channelPair(given) {
   const options = readOptions(given);
   const [mine, other] = native.socketPair();
+  native.useFd(mine);
   const channel = handshake(mine, options, options.timeout, options.signal);
-  channel.catch(() => {}); // no unhandled rejection if the caller never awaits it
-  return { channel, port: new Port(other) };
+  return { channel, port: new Port(other, channel) };
 }
 
 /**
- * Open a channel on a descriptor that channelPair() made, inherited by this process or passed to this worker.
- * @param {number} fd the channel takes ownership of it
+ * Take a descriptor into use.
+ * @param {unknown} fd a descriptor or a ticket
+ * @returns {number}
+ */
+function claim(fd) {
+  const expected = 'a file descriptor that channelPair() made, or a ticket of port.take()';
+  if (!Number.isSafeInteger(fd) || Number(fd) < 0) invalidArgument('fd', expected, fd);
+  if (Number(fd) > FIRST_TICKET) {
+    const redeemed = native.redeemTicket(Number(fd));
+    if (redeemed < 0)
+      throw new CrossingsError('ERR_CLOSED', 'The port was closed, has been opened before, or its time has run out.');
+    return redeemed;
+  }
+  if (Number(fd) >= 2 ** 31 || !native.isOurKind(Number(fd))) invalidArgument('fd', expected, fd);
+  if (!native.useFd(Number(fd))) invalidArgument('fd', `${expected}, and not in use in this process`, fd);
+  return Number(fd);
+}
+
+/**
+ * Open a channel on an end that channelPair() made.
+ * @param {number} fd a descriptor that this process inherited, or a ticket of port.take(). The channel owns it from then on.
  * @param {import('./options.js').ChannelOptions} [given]
  * @returns {Promise<AChannel>}
  */
 async function openChannel(fd, given) {
   const options = readOptions(given);
-  if (!Number.isInteger(fd) || fd < 0 || !native.isOurKind(fd)) {
-    invalidArgument('fd', 'a file descriptor that channelPair() made', fd);
-  }
-  native.holdFd(fd);
-  return handshake(fd, options, options.timeout, options.signal);
+  return handshake(claim(fd), options, options.timeout, options.signal);
 }
 
 module.exports = { channelPair, openChannel, Port };

@@ -6,8 +6,8 @@ const { receiveBlocking } = require('./blocking.js');
 const { Connection } = require('./connection.js');
 const { Cursor } = require('./cursor.js');
 const { CrossingsError } = require('./errors.js');
-const { Incoming, orNull } = require('./incoming.js');
-const { CLOSED, CORRUPT, OPEN } = require('./life.js');
+const { Incoming, orNull, toResult } = require('./incoming.js');
+const { CLOSED, CORRUPT, OPEN, STATE_NAMES } = require('./life.js');
 const { invalidArgument, readMax, readSignal, readTimeout } = require('./options.js');
 const { Outgoing } = require('./outgoing.js');
 const { Pacer } = require('./pacer.js');
@@ -27,6 +27,7 @@ class Channel {
   #outgoing;
   #incoming;
   #options;
+  /** @type {(state: typeof STATE_NAMES[number]) => void} */ #resolveClosed = () => {};
   /** @type {Promise<void> | undefined} */ #closing;
 
   /**
@@ -40,14 +41,20 @@ class Channel {
       ends,
       () => this.#onDoorbell(),
       (error) => this.#onEnd(error),
+      (state) => this.#resolveClosed(STATE_NAMES[state]),
     );
     this.#reader = this.#connection.reader;
     this.#pacer = new Pacer(options);
-    this.#requests = new Requests((payload, kind, number, signal, failed) =>
-      this.#outgoing.sendNumbered(payload, kind, number, signal, failed),
+    this.#requests = new Requests(
+      (payload, kind, number, done) => this.#outgoing.sendNumbered(payload, kind, number, done),
+      {
+        mine: this.#connection.capacity,
+        peer: ends.peer.capacity,
+      },
     );
     this.#arrivals = new Arrivals(
       this.#connection,
+      this.#requests,
       () => this.#pump.dispatchSoon(),
       () => this.#pump.runSoon(),
     );
@@ -56,6 +63,14 @@ class Channel {
     this.#incoming = new Incoming(this.#connection, this.#arrivals, this.#pump, this.#pacer, options.decode);
     /** The process at the other end, as reported by the kernel when the socket was connected. */
     this.peer = Object.freeze({ uid: ends.uid, pid: ends.pid });
+    /**
+     * Fulfilled when the channel has ended, with its state. The peer's end is noticed even if no call is pending; what the peer
+     * sent before can still be read then.
+     * @type {Promise<typeof STATE_NAMES[number]>}
+     */
+    this.closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve;
+    });
   }
 
   /** The largest message that send() accepts, in bytes. */
@@ -63,9 +78,9 @@ class Channel {
     return this.#connection.maxMessageBytes;
   }
 
-  /** Has close() been called? */
-  get closed() {
-    return this.#connection.state === CLOSED;
+  /** 'open', 'peer-closed', 'peer-died', 'peer-corrupt', or 'closed' after close() was called on this side. */
+  get state() {
+    return STATE_NAMES[this.#connection.state];
   }
 
   // ---- Sending ----
@@ -118,7 +133,9 @@ class Channel {
    */
   tryReceive() {
     const bytes = this.#arrivals.take();
-    return bytes === null ? this.#incoming.nothing(null) : this.#incoming.decoded(bytes);
+    if (bytes !== null) return this.#incoming.decoded(bytes);
+    this.#refuseInTryRead('tryReceive()');
+    return this.#incoming.nothing(null);
   }
 
   /**
@@ -133,8 +150,12 @@ class Channel {
     const connection = this.#connection;
     // Fast path for callers that poll: the common cases take as few steps as possible.
     let size = connection.state < CORRUPT ? reader.peekMessage() : -2;
-    if (size === -1 && connection.state === OPEN && !reader.mustRing) return -1;
+    if (size === -1 && connection.state === OPEN && !reader.mustRing) {
+      this.#pump.looked();
+      return -1;
+    }
     if (size < 0) {
+      this.#refuseInTryRead('tryReceiveInto()');
       size = this.#arrivals.peek();
       if (size < 0) return this.#incoming.nothing(-1);
     }
@@ -171,17 +192,20 @@ class Channel {
       readWith(new Cursor(message, 0, message.length), read);
       return true;
     }
+    this.#refuseInTryRead('tryRead()');
     const size = this.#arrivals.peek();
     if (size < 0) return this.#incoming.nothing(false);
-    const reader = this.#reader;
-    const { position } = reader;
-    try {
-      readWith(new Cursor(reader.peerBytes, reader.payloadOffset(), size), read);
-    } finally {
-      // The function may have closed the channel, or received the message itself.
-      if (this.#connection.isReadable && reader.position === position) this.#arrivals.consume(size);
-    }
+    this.#arrivals.readInPlace(size, (bytes, from, length) => readWith(new Cursor(bytes, from, length), read));
     return true;
+  }
+
+  /** @param {string} call */
+  #refuseInTryRead(call) {
+    if (!this.#reader.suspended || this.#connection.state === CLOSED) return;
+    throw new CrossingsError(
+      'ERR_INVALID_ARGUMENT',
+      `${call} cannot run inside the callback of tryRead(): the message that is being read is not consumed yet. Return from the callback first.`,
+    );
   }
 
   // ---- Receiving, waiting ----
@@ -206,6 +230,7 @@ class Channel {
    */
   receiveSync(options) {
     const timeoutMs = readTimeout(options);
+    this.#refuseInTryRead('receiveSync()');
     if (this.#pump.receivers.size > 0)
       throw new CrossingsError(
         'ERR_INVALID_ARGUMENT',
@@ -262,7 +287,7 @@ class Channel {
   onRequest(handler) {
     if (!this.#connection.isReadable) this.#connection.throwError();
     if (handler !== null && typeof handler !== 'function') invalidArgument('handler', 'a function or null', handler);
-    this.#requests.handler =
+    this.#requests.responder.handler =
       handler &&
       ((request) => {
         const response = handler(this.#incoming.decoded(request));
@@ -283,7 +308,8 @@ class Channel {
    * @returns {import('node:stream').Duplex}
    */
   toDuplex(options) {
-    return toDuplex(/** @type {any} */ (this), options);
+    if (this.#connection.state === CLOSED) this.#connection.throwError();
+    return toDuplex(/** @type {any} */ (this), (signal) => this.#incoming.receive(signal, toResult), options);
   }
 
   /**
@@ -291,7 +317,8 @@ class Channel {
    * @returns {{readable: ReadableStream, writable: WritableStream}}
    */
   toWebStreams() {
-    return toWebStreams(/** @type {any} */ (this));
+    if (this.#connection.state === CLOSED) this.#connection.throwError();
+    return toWebStreams(/** @type {any} */ (this), () => this.#incoming.receive(undefined, toResult));
   }
 
   // ---- Lifetime ----
@@ -336,7 +363,7 @@ class Channel {
   /** @param {unknown} error */
   #onEnd(error) {
     this.#requests.failAll(error);
-    this.#requests.handler = null;
+    this.#requests.responder.handler = null;
     this.#pump.receivers.rejectAll(error);
     this.#pump.senders.rejectAll(error);
     this.#pump.runSoon(); // no call is pending any more: leave the waiting phase

@@ -14,6 +14,13 @@ const FOR_ROOM = 2;
 
 const NUMBER_BYTES = 4;
 
+/** @type {Set<Connection>} all open connections of this thread */
+const openConnections = new Set();
+// A send() is published at the end of its tick at the latest. process.exit() may be called before that.
+process.on('exit', () => {
+  for (const connection of openConnections) connection.flush();
+});
+
 /**
  * @typedef {object} Ends
  * @property {number} fd
@@ -31,6 +38,7 @@ class Connection {
   #refed = false;
   #asleep = 0; // what my region announces that this side is sleeping for: FOR_... bits
   #onEnd;
+  #onState;
   #largest;
   state = OPEN;
   corked = 0;
@@ -41,17 +49,21 @@ class Connection {
    * @param {Ends} ends
    * @param {() => void} onDoorbell called when the doorbell rings or the peer's end of the socket closes
    * @param {(error: unknown) => void} onEnd called when this side closes or the peer's memory is corrupt
+   * @param {(state: number) => void} onState called when the state changes
    */
-  constructor({ fd, mine, peer }, onDoorbell, onEnd) {
+  constructor({ fd, mine, peer }, onDoorbell, onEnd, onState) {
     this.#fd = fd;
     this.#mine = mine;
     this.peer = peer;
     this.#onEnd = onEnd;
+    this.#onState = onState;
+    this.capacity = mine.capacity;
     this.#largest = maxMessage(mine.capacity);
     this.writer = new RingWriter(mine, peer);
     this.reader = new RingReader(mine, peer);
     this.#words = new Int32Array(mine.buffer);
     this.#poller = new native.Poller(fd, onDoorbell);
+    openConnections.add(this);
   }
 
   /** The largest message that fits into my ring, in bytes. */
@@ -160,9 +172,9 @@ class Connection {
     return (wanted & changed) !== 0;
   }
 
-  /** Block this thread until the doorbell rings or the timeout expires. @param {number} timeoutMs */
+  /** Block this thread until the doorbell rings or the timeout expires. @param {number} timeoutMs @returns {boolean} true if it rang */
   waitForDoorbell(timeoutMs) {
-    native.waitReadable(this.#fd, timeoutMs);
+    return native.waitReadable(this.#fd, timeoutMs);
   }
 
   /** Set whether this connection keeps the process alive. @param {boolean} yes */
@@ -177,12 +189,19 @@ class Connection {
   answerDoorbell() {
     if (this.state !== OPEN) return false;
     this.doorbellsAnswered++;
+    return this.checkPeer();
+  }
+
+  /** Check for the peer's end without a doorbell. Drains the doorbell. @returns {boolean} true if the peer has closed or died */
+  checkPeer() {
+    if (this.state !== OPEN) return false;
     const connected = native.drain(this.#fd);
     // Pairs with the store in close(): everything that the peer sent before it closed is in the ring.
     const closed = Atomics.load(this.reader.peerWords, CLOSED_WORD) !== 0;
     if (connected && !closed) return false;
-    this.state = closed ? PEER_CLOSED : PEER_DIED;
     this.#poller.close(); // no further events can come from the socket
+    this.reader.endsHere();
+    this.#enter(closed ? PEER_CLOSED : PEER_DIED);
     return true;
   }
 
@@ -202,8 +221,15 @@ class Connection {
   /** @param {number} state @param {unknown} error */
   #end(state, error) {
     if (this.state === OPEN) this.#poller.close();
-    this.state = state;
+    this.#enter(state);
     this.#onEnd(error);
+  }
+
+  /** @param {number} state */
+  #enter(state) {
+    this.state = state;
+    openConnections.delete(this);
+    this.#onState(state);
   }
 
   /** Close this side: publish what was written, signal the peer, and release the memory. */

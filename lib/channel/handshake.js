@@ -1,16 +1,148 @@
 'use strict';
 // The handshake over a connected socket: each side creates its region, sends it, and maps the peer's. It does not block
-// the event loop. A timeout or an AbortSignal can end it.
+// the event loop. A timeout, an AbortSignal or refuse() can end it.
 const { Channel } = require('./channel.js');
 const { CrossingsError } = require('./errors.js');
 const { native } = require('./native.js');
 
 /** @typedef {ReturnType<typeof import('./options.js').readOptions>} Options */
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
+/** @typedef {import('./native.js').NativeRegion} Region */
+
+/**
+ * What a server does besides the protocol. admit() and open() throw to refuse the peer.
+ * @typedef {object} Checks
+ * @property {(uid: number) => void} admit called before anything is sent
+ * @property {(uid: number, mine: Region, peer: Region) => void} open called when the peer's region has been received
+ * @property {() => boolean} makeRoom called when there are no resources; returns true if it has released some
+ *
+ * @typedef {object} Handshake
+ * @property {Promise<AChannel>} channel
+ * @property {number} uid of the peer; -1 if it is not known
+ * @property {number} pid of the peer
+ * @property {number} startedAt performance.now()
+ * @property {() => void} look receives the peer's hello if it is there
+ * @property {(error: unknown) => void} refuse ends the handshake, unless it has ended
+ */
 
 /** setTimeout() for any time; Infinity sets no timer. @param {() => void} call @param {number} ms */
 function timer(call, ms) {
   return Number.isFinite(ms) ? setTimeout(call, Math.min(ms, 2 ** 31 - 1)) : undefined;
+}
+
+/** Refuse another user unless the options allow it. @param {{uid: number, pid: number}} peer @param {Options} options */
+function authorize({ uid, pid }, options) {
+  if (uid === process.geteuid?.() || options.allowOtherUsers) return;
+  throw new CrossingsError(
+    'ERR_NOT_AUTHORIZED',
+    `Peer not authorized: process ${pid} runs as user ${uid}, not ${process.geteuid?.()}. Set the option allowOtherUsers to accept it.`,
+  );
+}
+
+/**
+ * Start the handshake over a connected socket. Closes the descriptor on failure, unless it is in use elsewhere.
+ * @param {number} fd
+ * @param {Options} options
+ * @param {number} timeoutMs
+ * @param {AbortSignal} [signal]
+ * @param {Checks} [checks]
+ * @returns {Handshake}
+ */
+function startHandshake(fd, options, timeoutMs, signal, checks) {
+  /** @type {Region | undefined} */
+  let mine;
+  /** @type {import('./native.js').Poller | undefined} */
+  let poller;
+  /** @type {NodeJS.Timeout | undefined} */
+  let timeout;
+  let inUse = false;
+  let ended = false;
+  const peer = { uid: -1, pid: -1 };
+  /** @type {(channel: AChannel) => void} */
+  let resolve;
+  /** @type {(error: unknown) => void} */
+  let reject;
+  const connecting = new Promise((fulfill, fail) => {
+    resolve = fulfill;
+    reject = fail;
+  });
+  const abort = () => refuse(signal?.reason);
+
+  /** Nothing but the descriptor and the regions may outlive the handshake. */
+  function end() {
+    ended = true;
+    poller?.close();
+    clearTimeout(timeout);
+    signal?.removeEventListener('abort', abort);
+  }
+
+  /** @param {unknown} error */
+  function refuse(error) {
+    if (ended) return;
+    end();
+    if (mine) native.releaseRegion(mine.handle, mine.buffer);
+    if (inUse) native.disownFd(fd);
+    else native.closeFd(fd);
+    reject(error);
+  }
+
+  function look() {
+    if (ended || !mine) return;
+    /** @type {Region | null} */
+    let theirs = null;
+    try {
+      theirs = native.receiveHello(fd, options.sharedBuffers, options.maxPeerCapacity);
+      if (!theirs) return;
+      checks?.open(peer.uid, mine, theirs);
+      end();
+      resolve(new Channel({ fd, mine, peer: theirs, ...peer }, options));
+    } catch (error) {
+      if (theirs) native.releaseRegion(theirs.handle, theirs.buffer);
+      ended = false;
+      refuse(error);
+    }
+  }
+
+  /** @returns {Region} */
+  function createRegion() {
+    for (;;) {
+      try {
+        return native.createRegion(options.capacity, options.wait === 'spin', options.sharedBuffers);
+      } catch (error) {
+        if (!checks?.makeRoom()) throw error;
+      }
+    }
+  }
+
+  /** Poll before anything is sent: this fails if the event loop polls the descriptor for something else. */
+  function poll() {
+    try {
+      poller = new native.Poller(fd, look);
+    } catch (error) {
+      inUse = /** @type {any} */ (error).code === 'ERR_INVALID_ARGUMENT';
+      throw error;
+    }
+    poller.ref();
+  }
+
+  try {
+    signal?.throwIfAborted();
+    Object.assign(peer, native.peerOf(fd));
+    authorize(peer, options);
+    checks?.admit(peer.uid);
+    poll();
+    mine = createRegion();
+    native.sendHello(fd, mine.handle); // does not block: the socket's send buffer is empty
+    signal?.addEventListener('abort', abort, { once: true });
+    timeout = timer(
+      () => refuse(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`)),
+      timeoutMs,
+    );
+    look();
+  } catch (error) {
+    refuse(error);
+  }
+  return { channel: connecting, ...peer, startedAt: performance.now(), look, refuse };
 }
 
 /**
@@ -21,60 +153,6 @@ function timer(call, ms) {
  * @param {AbortSignal} [signal]
  * @returns {Promise<AChannel>}
  */
-function handshake(fd, options, timeoutMs, signal) {
-  /** @type {import('./native.js').NativeRegion | undefined} */
-  let mine;
-  /** @type {import('./native.js').Poller | undefined} */
-  let poller;
-  /** @type {NodeJS.Timeout | undefined} */
-  let timeout;
-  /** @type {(() => void) | undefined} */
-  let abort;
-  /** @type {Promise<AChannel>} */
-  const connecting = new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const { uid, pid } = native.peerOf(fd);
-    if (uid !== process.geteuid?.() && !options.allowOtherUsers) {
-      throw new CrossingsError(
-        'ERR_NOT_AUTHORIZED',
-        `Peer not authorized: process ${pid} runs as user ${uid}, not ${process.geteuid?.()}. Set the option allowOtherUsers to accept it.`,
-      );
-    }
-    const own = native.createRegion(options.capacity, options.wait === 'spin', options.sharedBuffers);
-    mine = own;
-    native.sendHello(fd, own.handle); // does not block: the socket's send buffer is empty
-    const readHello = () => {
-      try {
-        const peer = native.receiveHello(fd, options.sharedBuffers);
-        if (!peer) return;
-        poller?.close();
-        poller = undefined;
-        resolve(new Channel({ fd, mine: own, peer, uid, pid }, options));
-      } catch (error) {
-        reject(error);
-      }
-    };
-    poller = new native.Poller(fd, readHello);
-    poller.ref();
-    timeout = timer(
-      () => reject(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`)),
-      timeoutMs,
-    );
-    abort = () => reject(signal?.reason);
-    signal?.addEventListener('abort', abort, { once: true });
-    readHello();
-  });
-  return connecting
-    .catch((error) => {
-      poller?.close();
-      if (mine) native.releaseRegion(mine.handle, mine.buffer);
-      native.closeFd(fd);
-      throw error;
-    })
-    .finally(() => {
-      clearTimeout(timeout);
-      if (abort) signal?.removeEventListener('abort', abort);
-    });
-}
+const handshake = (fd, options, timeoutMs, signal) => startHandshake(fd, options, timeoutMs, signal).channel;
 
-module.exports = { handshake };
+module.exports = { handshake, startHandshake };

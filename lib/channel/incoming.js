@@ -44,6 +44,7 @@ class Incoming {
    * @template T @param {T} result @returns {T}
    */
   nothing(result) {
+    this.#pump.looked();
     if (this.#connection.state === PEER_DIED && !this.#reader.isReady()) this.#connection.throwError();
     return result;
   }
@@ -53,7 +54,7 @@ class Incoming {
     const bytes = this.#arrivals.take();
     if (bytes !== null) return this.decoded(bytes);
     if (this.#connection.state === OPEN) return PENDING;
-    this.nothing(null);
+    if (this.#connection.state === PEER_DIED && !this.#reader.isReady()) this.#connection.throwError();
     return this.#connection.state === PEER_CLOSED && !this.#reader.isReady() ? ENDED : PENDING;
   }
 
@@ -91,6 +92,7 @@ class Incoming {
 
   /** Iterates over messages until the peer closes. */
   messages() {
+    if (this.#isClosedHere) this.#connection.throwError();
     const arrivals = this.#arrivals;
     const { receivers } = this.#pump;
     const isPlain = this.#decode === undefined;
@@ -110,6 +112,7 @@ class Incoming {
 
   /** Iterates over arrays of messages. @param {number} max */
   batches(max) {
+    if (this.#isClosedHere) this.#connection.throwError();
     /** @type {{error: unknown} | undefined} an error from decode() in the middle of a batch: thrown after that batch is returned */
     let failure;
     const toBatch = (/** @type {unknown} */ first) => {
@@ -130,7 +133,7 @@ class Incoming {
   #fill(batch, max) {
     const arrivals = this.#arrivals;
     const decode = this.#decode;
-    let leftBytes = this.#connection.peer.capacity; // bounds the batch: a fast peer keeps sending while this side reads
+    let leftBytes = this.#connection.capacity; // bounds the batch: a fast peer keeps sending while this side reads
     try {
       if (decode === undefined) arrivals.takeMany(batch, max, leftBytes);
       while (batch.length < max && leftBytes > 0) {
@@ -173,4 +176,4 @@ const orNull = (message) => (message === ENDED ? null : message);
 /** The result of an iterator's next(). @param {unknown} message */
 const toResult = (message) => (message === ENDED ? END : { value: message, done: false });
 
-module.exports = { Incoming, orNull };
+module.exports = { Incoming, orNull, toResult };

@@ -9,6 +9,9 @@ const PEER_DIED = 2; // what the peer sent can still be read; then receive() thr
 const CORRUPT = 3; // the peer's memory cannot be trusted; nothing more is read
 const CLOSED = 4; // close() was called on this side
 
+/** What channel.state returns for each state, and what channel.closed is fulfilled with. */
+const STATE_NAMES = /** @type {const} */ (['open', 'peer-closed', 'peer-died', 'peer-corrupt', 'closed']);
+
 /** @param {number} state any but OPEN */
 function errorOf(state) {
   switch (state) {
@@ -23,4 +26,4 @@ function errorOf(state) {
   }
 }
 
-module.exports = { OPEN, PEER_CLOSED, PEER_DIED, CORRUPT, CLOSED, errorOf };
+module.exports = { OPEN, PEER_CLOSED, PEER_DIED, CORRUPT, CLOSED, STATE_NAMES, errorOf };

@@ -21,21 +21,25 @@ const { CrossingsError } = require('./errors.js');
  * @typedef {object} Native as native/addon.cc describes it
  * @property {(capacity: number, neverSleeps: boolean, mayShare: boolean) => NativeRegion} createRegion
  * @property {(handle: unknown, buffer: ArrayBuffer | SharedArrayBuffer) => void} releaseRegion
- * @property {(path: string, others: boolean) => number} listen
- * @property {(path: string, fd: number) => void} unlisten
+ * @property {(path: string, others: boolean, unlocked?: boolean) => number} listen
+ * @property {(fd: number) => void} unlisten
  * @property {(fd: number) => number} accept
  * @property {(path: string) => number} connect
  * @property {() => [number, number]} socketPair
  * @property {(fd: number) => boolean} isOurKind
  * @property {(fd: number) => {uid: number, pid: number}} peerOf
  * @property {(fd: number, handle: unknown) => boolean} sendHello
- * @property {(fd: number, mayShare: boolean) => NativeRegion | null} receiveHello
- * @property {(fd: number) => void} holdFd
- * @property {(fd: number) => void} giveAway
+ * @property {(fd: number, mayShare: boolean, maxCapacity?: number) => NativeRegion | null} receiveHello
+ * @property {(handle: unknown) => boolean} isReleased
+ * @property {(fd: number) => boolean} useFd
+ * @property {(fd: number) => number} offerFd
+ * @property {(ticket: number) => number} redeemTicket
+ * @property {(ticket: number) => void} withdrawTicket
  * @property {(fd: number) => void} closeFd
+ * @property {(fd: number) => void} disownFd
  * @property {(fd: number) => void} ring
  * @property {(fd: number) => boolean} drain
- * @property {(fd: number, timeoutMs: number) => void} waitReadable
+ * @property {(fd: number, timeoutMs: number) => boolean} waitReadable
  * @property {new (fd: number, readable: () => void) => Poller} Poller
  * @property {boolean} hasSharedBuffers
  */
@@ -79,5 +83,7 @@ for (const name of [
 ]) {
   /** @type {any} */ (native)[name] = translated(raw[name]);
 }
+
+native.Poller = new Proxy(raw.Poller, { construct: translated(Reflect.construct) });
 
 module.exports = { native };

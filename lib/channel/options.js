@@ -33,6 +33,9 @@ function shown(value) {
  * @property {number} [timeout] for connecting and for the handshake, in milliseconds (default 30000; Infinity: no limit)
  * @property {AbortSignal} [signal] cancels connecting; for listen(), closes the server
  * @property {boolean} [allowOtherUsers] accept a peer that runs as another user (default false)
+ * @property {number} [maxPeerCapacity] the largest ring that a peer may have, in bytes (default 256 MiB)
+ * @property {number} [maxChannelsPerUser] channels that a server opens for one user at the same time (default 1024)
+ * @property {number} [maxBytesPerUser] sum of their rings in both directions (default 8 GiB)
  * @property {(value: any) => Uint8Array | string} [encode] converts the argument of send() to bytes
  * @property {(bytes: Buffer) => any} [decode] converts received bytes to the value that receive() returns
  * @property {boolean} [sharedBuffers] map memory as SharedArrayBuffer where the runtime supports it (default true)
@@ -45,6 +48,9 @@ const DEFAULTS = Object.freeze({
   timeout: 30_000,
   signal: undefined,
   allowOtherUsers: false,
+  maxPeerCapacity: 2 ** 28,
+  maxChannelsPerUser: 1024,
+  maxBytesPerUser: 2 ** 33,
   encode: undefined,
   decode: undefined,
   sharedBuffers: true,
@@ -60,6 +66,12 @@ const ACCEPTED = {
   spinMicros: [(n) => typeof n === 'number' && n >= 0 && n <= 1e6, 'a number of microseconds from 0 to 1,000,000'],
   timeout: [(n) => typeof n === 'number' && n > 0, 'a positive number of milliseconds, or Infinity'],
   signal: [(signal) => signal === undefined || signal instanceof AbortSignal, 'an AbortSignal'],
+  maxPeerCapacity: [
+    (n) => Number.isInteger(n) && n >= MIN_CAPACITY && n <= MAX_CAPACITY,
+    'a number of bytes from 65,536 to 2^30',
+  ],
+  maxChannelsPerUser: [(n) => Number.isInteger(n) && n > 0, 'a positive integer'],
+  maxBytesPerUser: [(n) => Number.isInteger(n) && n > 0, 'a positive number of bytes'],
   allowOtherUsers: [(flag) => typeof flag === 'boolean', 'true or false'],
   encode: [(call) => call === undefined || typeof call === 'function', 'a function'],
   decode: [(call) => call === undefined || typeof call === 'function', 'a function'],
@@ -150,7 +162,9 @@ function readMax(options) {
 }
 
 module.exports = {
+  MAX_PATH_BYTES,
   readOptions,
+  checkObject,
   readPath,
   bytesOf,
   readSignal,

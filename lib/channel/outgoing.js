@@ -48,7 +48,10 @@ class Outgoing {
     const connection = this.#connection;
     if (!connection.isOpen) connection.throwError();
     const bytes = this.bytesOf(message);
-    if (this.#pump.senders.size > 0 || !connection.write(bytes, KIND.MESSAGE, 0)) return false;
+    if (this.#pump.senders.size > 0 || !connection.write(bytes, KIND.MESSAGE, 0)) {
+      this.#pump.looked();
+      return false;
+    }
     if (connection.corked === 0) connection.publish();
     return true;
   }
@@ -61,27 +64,33 @@ class Outgoing {
    */
   send(bytes, signal) {
     signal?.throwIfAborted();
-    if (this.#writeSoon(bytes, KIND.MESSAGE, 0)) return this.#written();
-    return this.#waitForRoom(bytes, KIND.MESSAGE, 0, signal);
+    if (this.#writeSoon(bytes, KIND.MESSAGE, 0)) {
+      const published = this.#written();
+      return turn.take() ? published : turn.nextTurn();
+    }
+    return this.#waitForRoom(bytes, KIND.MESSAGE, 0, signal, undefined);
   }
 
   /**
    * Send a request, a response or a refusal, waiting for room if necessary.
-   * @param {Uint8Array} bytes
-   * @param {number} kind
-   * @param {number} number
-   * @param {AbortSignal | undefined} signal
-   * @param {(error: unknown) => void} failed called if the frame cannot be sent
+   * @type {import('./requests.js').SendNumbered}
    */
-  sendNumbered(bytes, kind, number, signal, failed) {
+  sendNumbered = (bytes, kind, number, done) => {
     try {
-      signal?.throwIfAborted();
-      if (this.#writeSoon(bytes, kind, number)) this.#written();
-      else this.#waitForRoom(bytes, kind, number, signal).catch(failed);
+      if (this.#writeSoon(bytes, kind, number)) {
+        this.#written();
+        turn.take();
+        done();
+        return undefined;
+      }
     } catch (error) {
-      failed(error);
+      done(error);
+      return undefined;
     }
-  }
+    const stop = new AbortController();
+    this.#waitForRoom(bytes, kind, number, stop.signal, done).catch(done);
+    return () => stop.abort();
+  };
 
   /**
    * Write a frame now. If the ring is full, poll for room first if the pacer allows it. Returns false if there is no room.
@@ -97,10 +106,15 @@ class Outgoing {
 
   /**
    * @param {Uint8Array} bytes @param {number} kind @param {number} number @param {AbortSignal | undefined} signal
+   * @param {(() => void) | undefined} written called as soon as the frame is in the ring
    * @returns {Promise<void>}
    */
-  #waitForRoom(bytes, kind, number, signal) {
-    const attempt = () => (this.#connection.write(bytes, kind, number) ? undefined : PENDING);
+  #waitForRoom(bytes, kind, number, signal, written) {
+    const attempt = () => {
+      if (!this.#connection.write(bytes, kind, number)) return PENDING;
+      written?.();
+      return undefined;
+    };
     const sent = this.#pump.senders.add(attempt, signal, () => this.#pump.run());
     this.#pump.begin(false);
     return sent;
@@ -110,6 +124,7 @@ class Outgoing {
    * Decide when to publish a frame that was just written. If anything was received since a send was last published at once,
    * publish now, because the peer is probably waiting for an answer. Otherwise, hold the frame until the end of the tick,
    * unless a recent tick held only a single send.
+   * @returns {Promise<void>} fulfilled when the frame is published, unless the channel is corked
    */
   #written() {
     const connection = this.#connection;
@@ -118,13 +133,13 @@ class Outgoing {
       if (received === this.#receivedBefore && this.#singles === 0) {
         this.#held++;
         this.#flush ??= DONE.then(() => this.#flushHeld());
-        return turn.take() ? this.#flush : turn.nextTurn();
+        return this.#flush;
       }
       if (received === this.#receivedBefore) this.#singles--;
       this.#receivedBefore = received;
       connection.publish();
     }
-    return turn.take() ? DONE : turn.nextTurn();
+    return DONE;
   }
 
   #flushHeld() {

@@ -16,6 +16,8 @@ const IDLE = 0;
 const LOOKING = 1;
 const ASLEEP = 2;
 
+const LOOKS_PER_CHECK = 4096; // unsuccessful calls between two checks of the peer: at most a few milliseconds of polling
+
 class Pump {
   #connection;
   #arrivals;
@@ -28,6 +30,8 @@ class Pump {
   #moved = 0; // the value of #frames when it was last compared
   #runsSoon = false;
   #sleptAt = 0;
+  #looks = 0; // unsuccessful calls of a try method since the last check of the peer
+  #wakesSoon = false;
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   lookUntil = 0;
   unreferenced = false; // unref() was called
@@ -78,6 +82,23 @@ class Pump {
     this.run();
   }
 
+  /**
+   * A try method found no message or no room. A program that only polls never returns to the event loop, which would report the
+   * peer's end, so the socket is checked here from time to time.
+   */
+  looked() {
+    if (++this.#looks < LOOKS_PER_CHECK) return;
+    this.#looks = 0;
+    if (!this.#connection.isOpen) return;
+    this.#connection.checkPeer();
+    if (this.#wakesSoon) return;
+    this.#wakesSoon = true;
+    DONE.then(() => {
+      this.#wakesSoon = false;
+      this.wake(); // the check may have taken a doorbell that was meant for pending calls
+    });
+  }
+
   /** Call run() after the current code, because the calls it serves may use this channel again. */
   runSoon() {
     if (this.#running) this.#again = true;
@@ -121,9 +142,10 @@ class Pump {
     connection.flush();
     if (this.receivers.size > 0 && connection.isReadable) this.receivers.serve(turn.take);
     if (connection.isReadable && this.#requests.areExpected && this.receivers.size === 0) this.#search();
-    this.#arrivals.dispatch(this.#requests, turn.take);
+    this.#arrivals.dispatch(turn.take);
     if (this.#arrivals.hasNumbered && !turn.isSpent()) this.#again = true; // a handler's receive set more aside
     if (!connection.isOpen) return this.#endWaits();
+    this.#requests.sendQueued();
     if (this.senders.size === 0) return;
     this.senders.serve(turn.take);
     connection.flush();
@@ -143,7 +165,10 @@ class Pump {
     const connection = this.#connection;
     const error = connection.error();
     this.senders.rejectAll(error);
-    const mayRespond = connection.isReadable && (connection.reader.isReady() || this.#arrivals.hasNumbered);
+    this.#requests.failUnsent(error);
+    // Responses that are behind more messages than the inbox holds are given up.
+    const mayFindMore = connection.isReadable && connection.reader.isReady() && !this.#arrivals.inboxIsFull;
+    const mayRespond = mayFindMore || (connection.isReadable && this.#arrivals.hasNumbered);
     if (!mayRespond) this.#requests.failAll(error);
   }
 

@@ -1,34 +1,50 @@
 'use strict';
-// Requests and responses. Each request has a number, and its response carries the same number.
+// Requests from this side and their responses. Each request has a number, and its response carries the same number. A request
+// is queued until the window admits it (request-window.js); then it is open until its response arrives.
 const { CrossingsError } = require('./errors.js');
 const { KIND } = require('./layout.js');
-
-const MAX_REASON_LENGTH = 1000; // characters of a handler's error message that are sent to the requester
+const { RequestWindow } = require('./request-window.js');
+const { Responder } = require('./responder.js');
 
 /**
- * @typedef {(payload: Uint8Array, kind: number, number: number, signal: AbortSignal | undefined, failed: (error: unknown) => void) => void} SendFrame
- * @typedef {{resolve: (response: Buffer) => void, reject: (error: unknown) => void}} Outstanding
+ * Sends a request, a response or a refusal. Calls `done` once: without an error when the frame is in the ring, with the error
+ * if it cannot be sent. Returns a function that cancels the send if it has to wait for room.
+ * @typedef {(payload: Uint8Array, kind: number, number: number, done: (error?: unknown) => void) => (() => void) | undefined} SendNumbered
+ */
+
+/**
+ * @typedef {object} Outgoing
+ * @property {Uint8Array | undefined} payload until it is in the ring
+ * @property {number} size of the payload in bytes
+ * @property {boolean} isAnswered a response has arrived and will be dispatched
+ * @property {boolean} isAbandoned the request was aborted or has timed out after it was sent
+ * @property {(() => void) | undefined} cancel while it waits for room in the ring
+ * @property {(response: Buffer) => void} resolve
+ * @property {(error: unknown) => void} reject
  */
 
 class Requests {
   #send;
+  #window;
   #next = 1;
-  /** @type {Map<number, Outstanding>} by number */ #outstanding = new Map();
-  /** @type {((request: Buffer) => Uint8Array | Promise<Uint8Array>) | null} */ handler = null;
+  #awaited = 0; // requests whose promise is pending
+  /** @type {Map<number, Outgoing>} by number: admitted to the window, and not answered yet */ #open = new Map();
+  /** @type {Map<number, Outgoing>} by number: not admitted yet */ #queued = new Map();
+  responder;
 
-  /** @param {SendFrame} send */
-  constructor(send) {
+  /**
+   * @param {SendNumbered} send
+   * @param {{mine: number, peer: number}} capacities of the two rings, bytes
+   */
+  constructor(send, capacities) {
     this.#send = send;
-  }
-
-  /** Number of requests sent from this side that have no response yet. */
-  get outstanding() {
-    return this.#outstanding.size;
+    this.#window = new RequestWindow(capacities.mine);
+    this.responder = new Responder(send, capacities.peer);
   }
 
   /** Must the ring be read even if no receive is pending? */
   get areExpected() {
-    return this.#outstanding.size > 0 || this.handler !== null;
+    return this.#awaited > 0 || this.responder.handler !== null;
   }
 
   /**
@@ -42,37 +58,66 @@ class Requests {
   ask(payload, signal, timeoutMs, settled) {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const number = this.#next;
-    this.#next = (this.#next + 1) | 0 || 1;
+    do {
+      this.#next = (this.#next + 1) | 0;
+    } while (this.#open.has(this.#next)); // numbers wrap around
     return new Promise((resolve, reject) => {
-      const limited = signal !== undefined || Number.isFinite(timeoutMs);
-      const outstanding = limited
-        ? this.#limit(number, { resolve, reject }, signal, timeoutMs, settled)
-        : { resolve, reject };
-      this.#outstanding.set(number, outstanding);
-      this.#send(payload, KIND.REQUEST, number, signal, (error) => {
-        if (this.#outstanding.delete(number)) outstanding.reject(error);
-        settled();
-      });
+      const size = payload.length;
+      /** @type {Outgoing} */
+      const request = { payload, size, isAnswered: false, isAbandoned: false, cancel: undefined, resolve, reject };
+      if (signal !== undefined || Number.isFinite(timeoutMs)) this.#limit(number, request, signal, timeoutMs, settled);
+      this.#awaited++;
+      if (this.#queued.size === 0 && this.#window.admits(size)) this.#sendNow(number, request);
+      else this.#queued.set(number, request);
     });
+  }
+
+  /** @param {number} number @param {Outgoing} request */
+  #sendNow(number, request) {
+    this.#window.enter(request.size);
+    this.#open.set(number, request);
+    const payload = /** @type {Uint8Array} */ (request.payload);
+    request.cancel = this.#send(payload, KIND.REQUEST, number, (error) => {
+      request.cancel = undefined;
+      request.payload = undefined;
+      if (error !== undefined && this.#open.has(number)) this.#leave(number, request).reject(error);
+    });
+  }
+
+  /** Send the queued requests that the window now admits. */
+  sendQueued() {
+    for (const [number, request] of this.#queued) {
+      if (!this.#window.admits(request.size)) return;
+      this.#queued.delete(number);
+      this.#sendNow(number, request);
+    }
+  }
+
+  /** Close an open request. @param {number} number @param {Outgoing} request */
+  #leave(number, request) {
+    this.#open.delete(number);
+    this.#window.leave(request.size);
+    if (!request.isAbandoned) this.#awaited--;
+    return request;
   }
 
   /**
    * Make a request end when its signal is aborted or its timeout expires.
    * @param {number} number
-   * @param {Outstanding} outstanding
+   * @param {Outgoing} request
    * @param {AbortSignal | undefined} signal
    * @param {number} timeoutMs
    * @param {() => void} settled
-   * @returns {Outstanding}
    */
-  #limit(number, { resolve, reject }, signal, timeoutMs, settled) {
+  #limit(number, request, signal, timeoutMs, settled) {
+    const { resolve, reject } = request;
     const end = () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
     };
     /** @param {unknown} error */
     const giveUp = (error) => {
-      this.#outstanding.delete(number);
+      this.#giveUp(number, request);
       end();
       reject(error);
       settled();
@@ -82,16 +127,46 @@ class Requests {
     signal?.addEventListener('abort', abort, { once: true });
     // A timer whose time exceeds 2^31 - 1 ms would fire at once.
     const timer = Number.isFinite(timeoutMs) ? setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1)) : undefined;
-    return {
-      resolve: (response) => {
-        end();
-        resolve(response);
-      },
-      reject: (error) => {
-        end();
-        reject(error);
-      },
+    request.resolve = (response) => {
+      end();
+      resolve(response);
     };
+    request.reject = (error) => {
+      end();
+      reject(error);
+    };
+  }
+
+  /** Withdraw a request that is not in the ring yet. One that is stays open until its response arrives. @param {number} number @param {Outgoing} request */
+  #giveUp(number, request) {
+    if (this.#queued.delete(number)) {
+      this.#awaited--;
+    } else if (request.cancel !== undefined) {
+      request.cancel();
+      this.#leave(number, request);
+    } else if (this.#open.has(number)) {
+      request.isAbandoned = true;
+      this.#awaited--;
+    }
+  }
+
+  /**
+   * Decide about a frame before its payload is copied. Throws if it is a request that exceeds the peer's window.
+   * @param {number} kind
+   * @param {number} number
+   * @param {number} size of the payload, without the number
+   * @returns {boolean} false: ignore it, because no request awaits this response
+   */
+  admit(kind, number, size) {
+    if (kind === KIND.REQUEST) {
+      this.responder.admit(size);
+      return true;
+    }
+    const request = this.#open.get(number);
+    if (request === undefined || request.isAnswered) return false;
+    request.isAnswered = true;
+    if (request.isAbandoned) this.#leave(number, request);
+    return !request.isAbandoned;
   }
 
   /**
@@ -101,66 +176,31 @@ class Requests {
    * @param {Buffer} payload not shared with any other receiver
    */
   take(kind, number, payload) {
-    if (kind === KIND.REQUEST) {
-      this.#respond(number, payload);
-      return;
-    }
-    const outstanding = this.#outstanding.get(number);
-    if (outstanding === undefined) return; // the request was aborted or has timed out
-    this.#outstanding.delete(number);
-    if (kind === KIND.RESPONSE) outstanding.resolve(payload);
-    else outstanding.reject(new CrossingsError('ERR_REQUEST_FAILED', payload.toString('utf8')));
+    if (kind === KIND.REQUEST) return this.responder.respond(number, payload);
+    const request = this.#open.get(number);
+    if (request === undefined) return; // rejected after its response was set aside
+    this.#leave(number, request);
+    if (request.isAbandoned) return;
+    if (kind === KIND.RESPONSE) request.resolve(payload);
+    else request.reject(new CrossingsError('ERR_REQUEST_FAILED', payload.toString('utf8')));
   }
 
-  /** @param {number} number @param {Buffer} payload */
-  #respond(number, payload) {
-    try {
-      if (this.handler === null) throw new CrossingsError('ERR_REQUEST_FAILED', 'The peer has no request handler.');
-      const response = this.handler(payload);
-      if (response instanceof Promise) {
-        response.then(
-          (bytes) => this.#sendResponse(number, bytes),
-          (error) => this.#refuse(number, error),
-        );
-      } else {
-        this.#sendResponse(number, response);
-      }
-    } catch (error) {
-      this.#refuse(number, error);
+  /** Reject every request that is not in the ring yet. @param {unknown} error */
+  failUnsent(error) {
+    for (const [number, request] of this.#queued) {
+      this.#queued.delete(number);
+      this.#awaited--;
+      request.reject(error);
     }
   }
 
-  /** @param {number} number @param {Uint8Array} bytes */
-  #sendResponse(number, bytes) {
-    this.#send(bytes, KIND.RESPONSE, number, undefined, (error) => this.#refuse(number, error));
-  }
-
-  /** @param {number} number @param {unknown} error */
-  #refuse(number, error) {
-    const reason = Buffer.from(reasonOf(error).slice(0, MAX_REASON_LENGTH));
-    // Sending fails only if the channel has ended. The requester is gone then, so that error is ignored.
-    this.#send(reason, KIND.REFUSAL, number, undefined, rethrowOthers);
-  }
-
-  /** Reject every outstanding request. @param {unknown} error */
+  /** Reject every request. @param {unknown} error */
   failAll(error) {
-    const all = [...this.#outstanding.values()];
-    this.#outstanding.clear();
-    for (const { reject } of all) reject(error);
-  }
-}
-
-/** @param {unknown} error */
-function rethrowOthers(error) {
-  if (!(error instanceof CrossingsError)) throw error;
-}
-
-/** The message of any value that a handler threw. @param {any} error */
-function reasonOf(error) {
-  try {
-    return String(error?.message ?? error);
-  } catch {
-    return 'The handler threw a value that cannot be converted to a string.'; // for example, an object without a prototype
+    this.failUnsent(error);
+    for (const [number, request] of this.#open) {
+      this.#leave(number, request);
+      if (!request.isAbandoned) request.reject(error);
+    }
   }
 }
 

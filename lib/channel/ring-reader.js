@@ -47,7 +47,10 @@ class RingReader {
     this.peerLongs = new BigInt64Array(peer.buffer);
     this.peerBytes = new Uint8Array(peer.buffer);
     this.mask = peer.capacity - 1;
-    this.largest = maxMessage(peer.capacity);
+    this.largest = maxMessage(peer.capacity); // -1 while no frame may be read: see suspend() and endsHere()
+    this.suspended = false;
+    this.ended = false; // the peer can write no more
+    this.endedAt = 0; // the read position when the peer's end was noticed
     this.stride = peer.capacity >> 4;
     this.step = this.stride; // bytes read before the read position is announced
     this.peerMaySleep = !peer.neverSleeps;
@@ -76,8 +79,14 @@ class RingReader {
       return -1;
     }
     const size = (signal - 1) | 0;
-    if (size < 0 || size > this.largest) throw corruptPeer(`invalid frame size ${signal >>> 0}`);
+    if (size < 0 || size > this.largest) throw this.#invalidSize(signal);
     return size;
+  }
+
+  /** @param {number} signal */
+  #invalidSize(signal) {
+    if (this.largest < 0) return corruptPeer('it left more messages behind than its ring can hold');
+    return corruptPeer(`invalid frame size ${signal >>> 0}`);
   }
 
   /** A faster peek() for plain messages. Returns -2 for any other frame, including invalid ones: then use peek() and kind(). */
@@ -114,6 +123,7 @@ class RingReader {
    */
   #announce() {
     this.announced = this.position;
+    if (this.ended && ((this.position - this.endedAt) | 0) > this.mask) this.largest = -1;
     // Pairs with the acquire in ring_room: the payloads were copied before this store.
     Atomics.store(this.words, READ_POSITION_WORD, this.position);
     if (!this.peerMaySleep) return;
@@ -132,7 +142,28 @@ class RingReader {
 
   /** Set whether consume() announces the read position after every frame. @param {boolean} yes false: after every sixteenth */
   announceEach(yes) {
-    this.step = yes ? 0 : this.stride;
+    this.step = yes || this.ended ? 0 : this.stride;
+  }
+
+  /**
+   * The peer has closed or died. An honest peer has left at most one full ring of frames. After that many bytes, any further
+   * frame is invalid: without this limit, a peer that still writes to its memory would keep this side reading forever.
+   */
+  endsHere() {
+    this.ended = true;
+    this.endedAt = this.position;
+    this.step = 0; // check after every frame
+  }
+
+  /** Make the ring look empty to Arrivals, and never ready for the fast paths, while a frame is read in place. */
+  suspend() {
+    this.suspended = true;
+    this.largest = -1;
+  }
+
+  resume() {
+    this.suspended = false;
+    this.largest = maxMessage(this.mask + 1);
   }
 
   /** The kind of the frame that peek() found. */

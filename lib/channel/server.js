@@ -1,17 +1,28 @@
 'use strict';
 // listen(): accepts clients at a Unix socket path and creates a channel for each one.
 const { setMaxListeners } = require('node:events');
+const { resolve } = require('node:path');
 const { CrossingsError } = require('./errors.js');
-const { handshake } = require('./handshake.js');
+const { startHandshake } = require('./handshake.js');
 const { native } = require('./native.js');
-const { readOptions, readPath, readSignal } = require('./options.js');
+const { MAX_PATH_BYTES, readOptions, readPath, readSignal } = require('./options.js');
+const { Usage } = require('./usage.js');
 
-const MAX_HANDSHAKES = 64; // simultaneous handshakes; further clients wait in the kernel's queue
+const MAX_HANDSHAKES = 128; // at the same time
 const MAX_UNACCEPTED = 128; // open channels that accept() has not returned yet
+const ACCEPTS_PER_TURN = 32; // clients accepted before timers and I/O run
 const PAUSE_MS = 100; // before retrying a failed accept
+const SILENT_MS = 100; // after which a silent client may lose its descriptor to one that is not accepted yet
+const LOCK_RETRY_MS = 2; // between attempts to listen while another process holds the folder's lock
+const LOCK_MS = 1000; // how long to try: the lock is held for microseconds, unless somebody abuses it
 
 /** @typedef {ReturnType<typeof import('./options.js').readOptions>} Options */
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
+/** @typedef {import('./handshake.js').Handshake} Handshake */
+
+/** The servers whose socket files are removed when the process exits. @type {Set<Server>} */
+const listening = new Set();
+let exitHandled = false;
 
 /** Listens at a path and creates a channel for each client. */
 class Server {
@@ -21,7 +32,9 @@ class Server {
   /** @type {AChannel[]} */ #ready = [];
   /** @type {{resolve: (channel: AChannel) => void, reject: (error: unknown) => void}[]} */ #accepting = [];
   #stop = new AbortController();
-  #handshakes = 0;
+  /** @type {Set<Handshake>} */ #handshakes = new Set(); // the oldest first
+  #usage;
+  #checks;
   #refusals = 0;
   /** @type {unknown} */ #lastRefusal = null;
   #unreferenced = false;
@@ -29,12 +42,20 @@ class Server {
   /** @param {string} path @param {number} fd @param {Options} options */
   constructor(path, fd, options) {
     setMaxListeners(0, this.#stop.signal); // each handshake in progress adds a listener
-    /** The path of the socket. */
+    /** The absolute path of the socket. */
     this.path = path;
     this.#fd = fd;
     this.#options = options;
+    this.#usage = new Usage(options);
+    this.#checks = {
+      admit: (/** @type {number} */ uid) => this.#usage.check(uid, 1, options.capacity),
+      open: this.#usage.add.bind(this.#usage),
+      makeRoom: () => this.#makeRoom(0),
+    };
     this.#poller = new native.Poller(fd, () => this.#acceptClients());
     this.#poller.ref();
+    removeFileOnExit(this);
+    options.signal?.addEventListener('abort', () => this.close(), { once: true, signal: this.#stop.signal });
   }
 
   /** Has close() been called? */
@@ -47,40 +68,77 @@ class Server {
     return { count: this.#refusals, last: this.#lastRefusal };
   }
 
-  get #mayAccept() {
-    return this.#handshakes < MAX_HANDSHAKES && this.#ready.length < MAX_UNACCEPTED;
-  }
-
-  /** Accept all waiting clients. Their handshakes run concurrently, so an unresponsive client does not delay the others. */
+  /**
+   * Accept the clients that wait, but only so many: while there are more, the poller calls again after other I/O. Their
+   * handshakes run concurrently, so an unresponsive client does not delay the others.
+   */
   #acceptClients() {
-    while (this.#fd >= 0 && this.#mayAccept) {
+    for (let accepted = 0; accepted < ACCEPTS_PER_TURN && this.#fd >= 0; accepted++) {
+      if (this.#ready.length >= MAX_UNACCEPTED) return this.#poller.pause(); // further clients wait in the kernel's queue
       let fd = -1;
       try {
         fd = native.accept(this.#fd);
       } catch (error) {
-        // For example, out of descriptors. The clients are still waiting and the poller would report them again immediately, so
-        // pause before retrying.
-        this.#refuse(error);
-        this.#poller.pause();
-        setTimeout(() => this.#acceptClients(), PAUSE_MS).unref();
-        return;
+        if (this.#makeRoom(SILENT_MS)) continue;
+        return this.#acceptFailed(error);
       }
-      if (fd < 0) {
-        this.#poller.resume();
-        return;
-      }
-      this.#handshakes++;
-      handshake(fd, this.#options, this.#options.timeout, this.#stop.signal)
-        .then(
-          (channel) => this.#deliver(channel),
-          (error) => this.#refuse(error),
-        )
-        .finally(() => {
-          this.#handshakes--;
-          this.#acceptClients();
-        });
+      if (fd < 0) return;
+      this.#begin(fd);
     }
-    if (this.#fd >= 0) this.#poller.pause(); // further clients wait in the kernel's queue
+  }
+
+  /**
+   * For example, this process is out of descriptors. The client is still waiting, and the poller would report it again
+   * immediately, so pause before retrying.
+   * @param {unknown} error
+   */
+  #acceptFailed(error) {
+    this.#refuse(error);
+    this.#poller.pause();
+    setTimeout(() => this.#resume(), PAUSE_MS).unref(); // the poller keeps the process alive if it is referenced
+  }
+
+  /**
+   * Drop a client that has been silent for some time, for the resources that it holds. To accept, it must have been silent
+   * for long, because the next client can wait in the kernel's queue. A client that has been accepted cannot wait.
+   * @param {number} silentMs
+   */
+  #makeRoom(silentMs) {
+    if (this.#handshakes.size === 0) return false;
+    const victim = findVictim(this.#handshakes);
+    if (performance.now() - victim.startedAt < silentMs) return false;
+    this.#drop(victim);
+    return true;
+  }
+
+  #resume() {
+    if (this.#fd >= 0) this.#poller.resume();
+  }
+
+  /** Start the handshake with a client. @param {number} fd */
+  #begin(fd) {
+    if (this.#handshakes.size >= MAX_HANDSHAKES) this.#drop(findVictim(this.#handshakes));
+    const handshake = startHandshake(fd, this.#options, this.#options.timeout, this.#stop.signal, this.#checks);
+    this.#handshakes.add(handshake);
+    handshake.channel
+      .finally(() => this.#handshakes.delete(handshake))
+      .then(
+        (channel) => this.#deliver(channel),
+        (error) => this.#refuse(error),
+      );
+  }
+
+  /** Refuse a client that has said nothing, unless its hello has just arrived. @param {Handshake} handshake */
+  #drop(handshake) {
+    this.#handshakes.delete(handshake);
+    handshake.look();
+    const silentMs = Math.round(performance.now() - handshake.startedAt);
+    handshake.refuse(
+      new CrossingsError(
+        'ERR_TIMEOUT',
+        `Process ${handshake.pid} sent no hello for ${silentMs} ms, and other clients are waiting.`,
+      ),
+    );
   }
 
   /** @param {unknown} error */
@@ -111,7 +169,7 @@ class Server {
     if (this.#fd < 0) throw new CrossingsError('ERR_CLOSED', 'The server is closed.');
     const ready = this.#ready.shift();
     if (ready) {
-      this.#acceptClients();
+      this.#resume();
       return ready;
     }
     return new Promise((resolve, reject) => {
@@ -165,24 +223,18 @@ class Server {
   async close() {
     if (this.#fd < 0) return;
     this.#poller.close();
-    native.unlisten(this.path, this.#fd);
-    this.#fd = -1;
+    this.removeFile();
     const error = new CrossingsError('ERR_CLOSED', 'The server is closed.');
     this.#stop.abort(error);
     for (const waiter of this.#accepting.splice(0)) waiter.reject(error);
     await Promise.all(this.#ready.splice(0).map((channel) => channel.close()));
-    process.removeListener('exit', this.#removeFile);
   }
 
-  #removeFile = () => {
-    if (this.#fd >= 0) native.unlisten(this.path, this.#fd);
+  /** Stop listening without closing anything else. Called when the process exits. */
+  removeFile() {
+    if (this.#fd >= 0) native.unlisten(this.#fd);
     this.#fd = -1;
-  };
-
-  /** Remove the socket file when the process exits normally. @returns {this} */
-  removeFileOnExit() {
-    process.on('exit', this.#removeFile);
-    return this;
+    listening.delete(this);
   }
 
   [Symbol.dispose ?? Symbol.for('nodejs.dispose')]() {
@@ -191,6 +243,49 @@ class Server {
 
   [Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose')]() {
     return this.close();
+  }
+}
+
+/** Remove the socket file when the process exits normally. @param {Server} server */
+function removeFileOnExit(server) {
+  listening.add(server);
+  if (exitHandled) return;
+  exitHandled = true;
+  process.on('exit', () => {
+    for (const each of listening) each.removeFile();
+  });
+}
+
+/**
+ * The handshake to drop when there are too many: the oldest one of the user that has the most. So no user can keep another
+ * out, and silent clients cannot keep out others of their own user.
+ * @param {Set<Handshake>} handshakes not empty, the oldest first
+ */
+function findVictim(handshakes) {
+  /** @type {Map<number, Handshake[]>} */
+  const byUser = new Map();
+  for (const handshake of handshakes) {
+    const those = byUser.get(handshake.uid);
+    if (those) those.push(handshake);
+    else byUser.set(handshake.uid, [handshake]);
+  }
+  let [most] = byUser.values();
+  for (const those of byUser.values()) if (those.length > most.length) most = those;
+  return most[0];
+}
+
+/**
+ * Listen, taking turns with other processes that are about to listen in the same folder. The first attempt is immediate.
+ * @param {string} path
+ * @param {Options} options
+ */
+async function open(path, { allowOtherUsers, signal }) {
+  const until = performance.now() + LOCK_MS;
+  for (;;) {
+    const fd = native.listen(path, allowOtherUsers, performance.now() >= until);
+    if (fd >= 0) return fd;
+    await new Promise((continue_) => setTimeout(continue_, LOCK_RETRY_MS));
+    signal?.throwIfAborted();
   }
 }
 
@@ -205,8 +300,10 @@ async function listen(path, given) {
   const where = readPath(path);
   const options = readOptions(given);
   options.signal?.throwIfAborted();
-  const server = new Server(where, native.listen(where, options.allowOtherUsers), options).removeFileOnExit();
-  options.signal?.addEventListener('abort', () => server.close(), { once: true });
+  const absolute = resolve(where);
+  const short = Buffer.byteLength(absolute) <= MAX_PATH_BYTES ? absolute : where;
+  const server = new Server(short, await open(short, options), options);
+  if (options.signal?.aborted) await server.close();
   return server;
 }
 

@@ -2,6 +2,8 @@
 // Allocates the memory for received messages. Small messages are slices of a shared slab, which is much faster than one
 // allocation per message. No two messages overlap, so each receiver can modify its message.
 
+const { markAsUntransferable } = require('node:worker_threads');
+
 const SLAB_BYTES = 64 * 1024;
 const LARGEST_IN_SLAB = 1024;
 
@@ -45,6 +47,8 @@ class Slab {
     let start = this.#used;
     if (start + padded > SLAB_BYTES) {
       this.#memory = /** @type {ArrayBuffer} */ (Buffer.allocUnsafeSlow(SLAB_BYTES).buffer); // not zeroed: it will be overwritten
+      // Transferring one message to a worker must not detach the others.
+      markAsUntransferable(this.#memory);
       this.#longs = new BigInt64Array(this.#memory);
       start = 0;
     }

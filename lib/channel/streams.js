@@ -2,26 +2,33 @@
 // A channel as a Node stream or as web streams. Ending the writable side closes the channel once the readable side has
 // ended as well. Destroying either side closes it at once.
 const { Duplex } = require('node:stream');
-const { invalidArgument, refuseUnknown } = require('./options.js');
+const { CrossingsError } = require('./errors.js');
+const { checkObject, invalidArgument, refuseUnknown } = require('./options.js');
+
+/** @typedef {(signal?: AbortSignal) => Promise<IteratorResult<any, undefined>>} Next receives the next message, or the end */
 
 /**
  * @param {import('../index.js').Channel<any, any>} channel
+ * @param {Next} next
  * @param {{objectMode?: boolean}} [options]
  */
-function toDuplex(channel, options = {}) {
+function toDuplex(channel, next, options = {}) {
+  checkObject(options);
   const { objectMode = false, ...others } = options;
   if (typeof objectMode !== 'boolean') invalidArgument('objectMode', 'true or false', objectMode);
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) refuseUnknown(unknown, ['objectMode']);
   const stop = new AbortController();
   const maxBytes = channel.maxMessageBytes;
-  return new Duplex({
+  const duplex = new Duplex({
     objectMode,
     autoDestroy: true,
+    // Nothing is read ahead: destroy() would discard it, for example when the peer has died.
+    readableHighWaterMark: 0,
     read() {
-      channel.receive({ signal: stop.signal }).then(
-        // In byte mode, skip empty messages: push() of an empty chunk would end the current read without data.
-        (message) => (!objectMode && message?.length === 0 ? this._read(0) : this.push(message)),
+      next(stop.signal).then(
+        // Not in the promise's reaction: an error thrown by a listener would become an unhandled rejection.
+        (result) => process.nextTick(deliver, result),
         (error) => this.destroy(stop.signal.aborted ? undefined : error),
       );
     },
@@ -35,6 +42,18 @@ function toDuplex(channel, options = {}) {
     },
   });
 
+  return duplex;
+
+  /** @param {IteratorResult<any, undefined>} result */
+  function deliver({ done, value }) {
+    if (duplex.destroyed) return;
+    if (done) duplex.push(null);
+    else if (objectMode && (value === null || value === undefined)) duplex.destroy(notStreamable(value));
+    // In byte mode, skip empty messages: push() of an empty chunk would end the current read without data.
+    else if (!objectMode && value.length === 0) duplex._read(0);
+    else duplex.push(value);
+  }
+
   /** @param {any} chunk */
   async function sendAll(chunk) {
     if (objectMode) return channel.send(chunk, { signal: stop.signal });
@@ -44,14 +63,25 @@ function toDuplex(channel, options = {}) {
   }
 }
 
-/** @param {import('../index.js').Channel<any, any>} channel */
-function toWebStreams(channel) {
+/** @param {null | undefined} value */
+function notStreamable(value) {
+  return new CrossingsError(
+    'ERR_INVALID_ARGUMENT',
+    `Received ${value}, which a Node stream cannot carry. Use receive(), for await or toWebStreams() instead.`,
+  );
+}
+
+/**
+ * @param {import('../index.js').Channel<any, any>} channel
+ * @param {Next} next
+ */
+function toWebStreams(channel, next) {
   const readable = new ReadableStream(
     {
       async pull(controller) {
-        const message = await channel.receive();
-        if (message === null) controller.close();
-        else controller.enqueue(message);
+        const { done, value } = await next();
+        if (done) controller.close();
+        else controller.enqueue(value);
       },
       cancel: () => channel.close(),
     },

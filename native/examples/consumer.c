@@ -16,8 +16,11 @@ int main(int count, char **arguments) {
     crossings_server *server = NULL;
     crossings_channel *channel = NULL;
     crossings_status status = crossings_listen(arguments[1], NULL, &server);
-    if (status == CROSSINGS_OK)
-        status = crossings_accept(server, -1, &channel);
+    if (status == CROSSINGS_OK) {
+        do /* the next client, after one whose handshake failed */
+            status = crossings_accept(server, -1, &channel);
+        while (status == CROSSINGS_PEER_DIED || status == CROSSINGS_PROTOCOL || status == CROSSINGS_NOT_AUTHORIZED);
+    }
     crossings_unlisten(server);
     while (status == CROSSINGS_OK) {
         char message[4096];

@@ -138,7 +138,7 @@ async function main() {
     onError: report,
   });
   byId('cancel').addEventListener('click', () => {
-    if (live) call(`/api/runs/${live.id}`, { method: 'DELETE' }).catch(report);
+    if (live) call(`/api/runs/${live.id}/cancel`, { method: 'POST' }).catch(report);
   });
   const { mechanisms, running } = await call('/api/mechanisms');
   setUpForm(mechanisms, start);

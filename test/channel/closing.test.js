@@ -42,7 +42,7 @@ test('Symbol.dispose and Symbol.asyncDispose close the channel', async () => {
   const [a, b] = await pair();
   a[Symbol.dispose]();
   await b[Symbol.asyncDispose]();
-  expect([a.closed, b.closed]).toEqual([true, true]);
+  expect([a.state, b.state]).toEqual(['closed', 'closed']);
 });
 
 // A released SharedArrayBuffer keeps its length, an ArrayBuffer loses it: two ways to go wrong.
@@ -67,7 +67,7 @@ test.each(native.hasSharedBuffers ? [true, false] : [false])(
     await expect(a.send('x')).rejects.toEqual(closed);
     await expect(a.receive()).rejects.toEqual(closed);
     await expect(a.request('x')).rejects.toEqual(closed);
-    expect(a.closed).toBe(true);
+    expect(a.state).toBe('closed');
     expect(a.stats().messagesSent).toBe(0);
     await a.close();
   },

@@ -53,5 +53,5 @@ test('the callback may close the channel', async () => {
   const [a, b] = await pair();
   a.trySend('x');
   b.tryRead(() => b.close());
-  expect(b.closed).toBe(true);
+  expect(b.state).toBe('closed');
 });

@@ -37,7 +37,7 @@ test('connect gives up after its timeout, and when it is aborted', async () => {
 test('connect gives up on a server that never answers', async () => {
   const path = newPath();
   const fd = native.listen(path, false);
-  closing({ close: async () => native.unlisten(path, fd) });
+  closing({ close: async () => native.unlisten(fd) });
   await expect(connect(path, { timeout: 50 })).rejects.toEqual(errorWith('ERR_TIMEOUT'));
 });
 

@@ -5,6 +5,7 @@
 
 #define STEPS_PER_ROUND 64
 #define FRAMES_PER_ANSWER 8
+#define TOGGLES 32
 #define PAYLOAD_BYTES (1 << 20)
 
 /* ---- Choices ---- */
@@ -141,6 +142,18 @@ static void step_invalid_size(struct attacker *attacker) {
     mutate(attacker, &target_frame(attacker)->signal, sizes[attack_below(attacker, 9)]);
 }
 
+/* Change the size of the frame that the victim is reading, as fast as the cache line moves between the processors:
+ * finds a size that is read twice. */
+static void step_toggle(struct attacker *attacker) {
+    uint32_t small = 1 + attack_below(attacker, 60), large = 1 + attack_below(attacker, largest(attacker) + 1);
+    for (int i = 0; i < TOGGLES; i++) {
+        uint32_t position = ring_load_relaxed(&attacker->peer.header->read_position) & ~(RING_FRAME_ALIGN - 1);
+        struct ring_frame *frame = ring_frame_at(&attacker->writer, position);
+        mutate(attacker, &frame->signal, small);
+        mutate(attacker, &frame->signal, large);
+    }
+}
+
 static void step_kind(struct attacker *attacker) {
     mutate(attacker, &target_frame(attacker)->kind, attack_below(attacker, 4));
 }
@@ -253,6 +266,7 @@ struct attack {
 static const struct attack ATTACKS[] = {
     {"payload", {{step_message, 1}, {step_payload, 40}}},
     {"sizes", {{step_message, 4}, {step_valid_size, 8}, {step_small_size, 16}, {step_edge_size, 8}}},
+    {"toggle", {{step_toggle, 8}, {step_message, 1}}},
     {"small-sizes", {{step_message, 2}, {step_small_size, 32}, {step_payload, 8}}},
     {"invalid-sizes", {{step_message, 40}, {step_payload, 4}, {step_invalid_size, 1}}},
     {"kinds", {{step_message, 4}, {step_request, 2}, {step_response, 1}, {step_kind, 16}, {step_number, 8}}},

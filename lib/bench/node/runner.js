@@ -181,7 +181,7 @@ async function runNodeBench(options, control = {}) {
     run.report(`sample ${round + 1}, the ring in C`);
     await references.sample();
     if (measuresNode) {
-      run.report(`sample ${round + 1}, eight senders, and a timer beside a channel`);
+      run.report(`sample ${round + 1}, eight senders, and a timer beside a channel and under a flood`);
       await references.sampleInNode();
     }
   });

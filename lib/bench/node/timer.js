@@ -1,7 +1,7 @@
 'use strict';
-// Measures how late a 1 ms timer fires: node timer.js {"beside": "channel" | "nothing"}. With "channel", the same process also
-// exchanges messages over a channel as fast as it can. The processes are not pinned. Prints percentiles of the lateness as one
-// line of JSON.
+// Measures how late a 1 ms timer fires: node timer.js {"beside": "channel" | "flood" | "nothing"}. With "channel", the same process
+// also exchanges messages over a channel as fast as it can. With "flood", it receives what its peer sends as fast as that can.
+// The processes are not pinned. Prints percentiles of the lateness as one line of JSON.
 const { spawn } = require('node:child_process');
 const { channelPair, openChannel } = require('../../index.js');
 const { quantile } = require('../../measure/statistics.js');
@@ -31,24 +31,30 @@ async function exchange(channel) {
   }
 }
 
+/** Receives until the channel is closed. @param {import('../../index.js').Channel} channel */
+async function receiveAll(channel) {
+  while ((await channel.receive()) !== null);
+}
+
 async function first() {
   /** @type {import('../../index.js').Channel | undefined} */
   let channel;
-  if (beside === 'channel') {
+  if (beside !== 'nothing') {
     const pair = channelPair();
-    spawn(process.execPath, [__filename, JSON.stringify({ role: 'other' })], {
+    spawn(process.execPath, [__filename, JSON.stringify({ role: beside === 'flood' ? 'flooding' : 'other' })], {
       stdio: ['ignore', 'ignore', 'inherit', pair.port.fd],
     });
     pair.port.close();
     channel = await pair.channel;
-    exchange(channel).catch((error) => {
+    const use = beside === 'flood' ? receiveAll : exchange;
+    use(channel).catch((error) => {
       if (error.code !== 'ERR_CLOSED') throw error;
     });
   }
   const late = (await measureTimer()).sort((a, b) => a - b);
   const messages = channel?.stats().messagesReceived ?? 0;
-  const [p50, p99] = [0.5, 0.99].map((share) => quantile(late, share));
-  process.stdout.write(`${JSON.stringify({ type: 'timer', lateMs: { p50, p99 }, messages })}\n`);
+  const [p50, p99, max] = [0.5, 0.99, 1].map((share) => quantile(late, share));
+  process.stdout.write(`${JSON.stringify({ type: 'timer', lateMs: { p50, p99, max }, messages })}\n`);
   await channel?.close();
 }
 
@@ -58,7 +64,16 @@ async function other() {
   await channel.close();
 }
 
-(role === 'first' ? first() : other()).catch((error) => {
+/** Sends until the channel is closed. */
+async function flooding() {
+  const channel = await openChannel(3);
+  const message = Buffer.alloc(32);
+  for (;;) if (!channel.trySend(message)) await channel.send(message);
+}
+
+const roles = { first, other, flooding };
+
+roles[/** @type {keyof typeof roles} */ (role)]().catch((error) => {
   if (error.code === 'ERR_CLOSED') return; // the first side closed the channel during a send
   process.stderr.write(`${error.stack}\n`);
   process.exit(1);

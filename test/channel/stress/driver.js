@@ -213,7 +213,7 @@ class Driver {
       channel.cork();
       const sent = this.#sendBurst(count, random);
       if (way === 'cork across turns') await Promise.race([sent, nextTurn()]);
-      if (!channel.closed) channel.uncork();
+      if (channel.state !== 'closed') channel.uncork();
       await sent;
     }
   }

@@ -1,0 +1,72 @@
+'use strict';
+// What each user has open at one server: channels, and the bytes of their rings. A user above a limit is refused, and no
+// user's channels count against another's.
+const { CrossingsError } = require('./errors.js');
+const { native } = require('./native.js');
+
+/**
+ * @typedef {import('./native.js').NativeRegion} Region
+ * @typedef {{bytes: number, handle: unknown}} Entry a channel: the bytes of both rings, and the region that it releases when it closes
+ */
+
+class Usage {
+  #maxChannels;
+  #maxBytes;
+  /** @type {Map<number, Entry[]>} */ #users = new Map(); // closed channels are removed when a limit is reached
+
+  /** @param {{maxChannelsPerUser: number, maxBytesPerUser: number}} options */
+  constructor({ maxChannelsPerUser, maxBytesPerUser }) {
+    this.#maxChannels = maxChannelsPerUser;
+    this.#maxBytes = maxBytesPerUser;
+  }
+
+  /**
+   * Throws if a user cannot have more.
+   * @param {number} uid
+   * @param {number} channels to be added
+   * @param {number} bytes to be added
+   */
+  check(uid, channels, bytes) {
+    if (this.#fits(uid, channels, bytes)) return;
+    this.#removeClosed();
+    if (this.#fits(uid, channels, bytes)) return;
+    throw new CrossingsError(
+      'ERR_LIMIT_EXCEEDED',
+      `User ${uid} has ${this.#entries(uid).length} channels of ${this.#bytes(uid)} bytes. The options allow ${this.#maxChannels} (maxChannelsPerUser) and ${this.#maxBytes} (maxBytesPerUser).`,
+    );
+  }
+
+  /** Count a channel that is about to open. Throws as check() does. @param {number} uid @param {Region} mine @param {Region} peer */
+  add(uid, mine, peer) {
+    const bytes = mine.capacity + peer.capacity;
+    this.check(uid, 1, bytes);
+    const entries = this.#entries(uid);
+    entries.push({ bytes, handle: mine.handle });
+    this.#users.set(uid, entries);
+  }
+
+  /** @param {number} uid @returns {Entry[]} */
+  #entries(uid) {
+    return this.#users.get(uid) ?? [];
+  }
+
+  /** @param {number} uid */
+  #bytes(uid) {
+    return this.#entries(uid).reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** @param {number} uid @param {number} channels @param {number} bytes */
+  #fits(uid, channels, bytes) {
+    return this.#entries(uid).length + channels <= this.#maxChannels && this.#bytes(uid) + bytes <= this.#maxBytes;
+  }
+
+  #removeClosed() {
+    for (const [uid, entries] of this.#users) {
+      const open = entries.filter(({ handle }) => !native.isReleased(handle));
+      if (open.length > 0) this.#users.set(uid, open);
+      else this.#users.delete(uid);
+    }
+  }
+}
+
+module.exports = { Usage };

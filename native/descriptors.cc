@@ -1,0 +1,124 @@
+/* The table of descriptors in use, one for the process. */
+#include "descriptors.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <vector>
+
+namespace {
+
+struct Entry {
+    const Descriptors *owner;
+    bool used;
+};
+
+std::mutex mutex; // guards the two tables and last_ticket
+std::map<int, Entry> entries;
+std::map<int64_t, int> offers;          // the descriptor behind each ticket
+int64_t last_ticket = int64_t{1} << 32; // no descriptor is as large
+
+} // namespace
+
+Descriptors::~Descriptors() {
+    std::vector<int> mine;
+    {
+        std::lock_guard<std::mutex> lock(mutex);
+        for (int64_t ticket : tickets_)
+            offers.erase(ticket);
+        for (const auto &[fd, entry] : entries)
+            if (entry.owner == this)
+                mine.push_back(fd);
+    }
+    for (int fd : mine)
+        listeners_.count(fd) ? unlisten(fd) : close(fd);
+}
+
+int Descriptors::hold(int fd) {
+    std::lock_guard<std::mutex> lock(mutex);
+    entries[fd] = {this, false};
+    return fd;
+}
+
+int Descriptors::hold(const struct handshake_listener &listener) {
+    std::lock_guard<std::mutex> lock(mutex);
+    entries[listener.fd] = {this, true};
+    listeners_[listener.fd] = listener;
+    return listener.fd;
+}
+
+bool Descriptors::use(int fd) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = entries.find(fd);
+    if (found != entries.end() && (found->second.used || found->second.owner != this))
+        return false;
+    entries[fd] = {this, true};
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return true;
+}
+
+int64_t Descriptors::offer(int fd) {
+    std::lock_guard<std::mutex> lock(mutex);
+    offers[++last_ticket] = fd;
+    tickets_.insert(last_ticket);
+    return last_ticket;
+}
+
+int Descriptors::redeem(int64_t ticket) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = offers.find(ticket);
+    if (found == offers.end())
+        return -1;
+    int fd = found->second;
+    offers.erase(found);
+    entries[fd] = {this, true};
+    return fd;
+}
+
+void Descriptors::withdraw(int64_t ticket) {
+    std::lock_guard<std::mutex> lock(mutex);
+    tickets_.erase(ticket);
+    auto found = offers.find(ticket);
+    if (found == offers.end())
+        return;
+    entries.erase(found->second);
+    ::close(found->second); // under the lock: no other thread can hold a new descriptor of this number before it
+    offers.erase(found);
+}
+
+/* Remove a descriptor of this thread from the table. False: it was not there. */
+bool Descriptors::forget(int fd) {
+    auto found = entries.find(fd);
+    if (found == entries.end() || found->second.owner != this)
+        return false;
+    entries.erase(found);
+    return true;
+}
+
+void Descriptors::close(int fd) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!forget(fd))
+        return;
+    auto listener = listeners_.find(fd);
+    if (listener != listeners_.end()) {
+        ::close(listener->second.folder);
+        listeners_.erase(listener);
+    }
+    ::close(fd);
+}
+
+void Descriptors::disown(int fd) {
+    std::lock_guard<std::mutex> lock(mutex);
+    forget(fd);
+}
+
+void Descriptors::unlisten(int fd) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto listener = listeners_.find(fd);
+    if (listener == listeners_.end())
+        return;
+    forget(fd);
+    handshake_unlisten(&listener->second);
+    listeners_.erase(listener);
+}

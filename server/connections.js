@@ -1,0 +1,94 @@
+'use strict';
+// Limits on connections. A connection is a stranger's until a request on it carries the access token, then a member's. Each group
+// has a limit, and one connection more drops another of the same group: strangers cannot keep members out, nor each other.
+
+/** @typedef {import('node:net').Socket} Socket */
+/** @typedef {import('node:http').IncomingMessage} Request */
+/** @typedef {import('node:http').ServerResponse} Response */
+
+const MAX_STRANGERS = 512; // a client is safe if fewer arrive between its connection and its first request
+const MAX_MEMBERS = 640;
+const IDLE_MS = 120_000; // longer than any request takes to be answered; streams of events are exempt
+
+/** Options of node:http: how long a client may take to send a request, and how large its head may be. */
+const HTTP_LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 5000,
+  connectionsCheckingInterval: 2000,
+  maxHeaderSize: 16 << 10,
+};
+
+/** The oldest of those with the most bytes that their client has not read. @param {Set<Socket>} sockets */
+function laziest(sockets) {
+  const [first, ...others] = sockets;
+  return others.reduce((worst, socket) => (socket.writableLength > worst.writableLength ? socket : worst), first);
+}
+
+class Connections {
+  /** @type {Set<Socket>} oldest first */ #strangers = new Set();
+  /** @type {Set<Socket>} oldest first */ #members = new Set();
+  /** Those with a request that has not been answered. @type {WeakSet<Socket>} */ #busy = new WeakSet();
+  #server;
+
+  /** @param {import('node:http').Server} server */
+  constructor(server) {
+    this.#server = server;
+    server.setTimeout(IDLE_MS);
+    server.on('connection', (socket) => this.#add(socket));
+  }
+
+  /** @param {Socket} socket */
+  #add(socket) {
+    this.#strangers.add(socket);
+    socket.once('close', () => {
+      this.#strangers.delete(socket);
+      this.#members.delete(socket);
+    });
+    if (this.#strangers.size > MAX_STRANGERS) this.#drop(this.#strangers, [...this.#strangers][0]);
+  }
+
+  /** The client on this connection has the access token. @param {Socket} socket */
+  admit(socket) {
+    if (!this.#strangers.delete(socket)) return;
+    if (this.#members.size >= MAX_MEMBERS) this.#server.closeIdleConnections();
+    for (const member of this.#members) if (member.destroyed) this.#members.delete(member);
+    if (this.#members.size >= MAX_MEMBERS) this.#drop(this.#members, laziest(this.#members));
+    this.#members.add(socket);
+  }
+
+  /** @param {Set<Socket>} group @param {Socket} socket */
+  #drop(group, socket) {
+    group.delete(socket); // now, since its close event comes later
+    socket.destroy();
+  }
+
+  /**
+   * Whether to answer a request. Only the path of a resource here is a valid target, since nobody uses the lab as a proxy. A
+   * client that does not wait for an answer before it sends its next request is disconnected: browsers wait, and a thousand
+   * requests in one packet would keep all others waiting.
+   * @param {Request} request
+   * @param {Response} response
+   */
+  accepts(request, response) {
+    const { socket } = request;
+    if (socket.destroyed) return false;
+    if (this.#busy.has(socket)) {
+      socket.destroy();
+      return false;
+    }
+    this.#busy.add(socket);
+    response.once('close', () => this.#busy.delete(socket));
+    if (request.url?.startsWith('/')) return true;
+    response.writeHead(400, { connection: 'close' }).end();
+    return false;
+  }
+}
+
+/** A stream of events may be silent for longer than other answers. @param {Socket} socket */
+const allowSilence = (socket) => socket.setTimeout(0);
+
+/** @param {Socket} socket */
+const forbidSilence = (socket) => socket.setTimeout(IDLE_MS);
+
+module.exports = { Connections, HTTP_LIMITS, IDLE_MS, MAX_STRANGERS, MAX_MEMBERS, allowSilence, forbidSilence };

@@ -1,0 +1,58 @@
+'use strict';
+// The clients that follow one run. One that does not read its events is disconnected before they fill the server's memory; it may
+// come back, and begins with a snapshot.
+const { allowSilence, forbidSilence } = require('./connections.js');
+const { createChannel, createSession } = require('./events.js');
+
+/** @typedef {import('better-sse', { with: { 'resolution-mode': 'import' } }).Session} Session */
+
+const MAX_UNSENT_BYTES = 256 << 10; // for each client, and one event more
+
+class Subscribers {
+  #channel = createChannel();
+  /** @type {WeakMap<Session, import('express').Response>} by session */
+  #responses = new WeakMap();
+
+  /**
+   * @param {Session} session of a client that is still connected
+   * @param {import('express').Response} response
+   */
+  add(session, response) {
+    this.#responses.set(session, response);
+    if (response.socket) allowSilence(response.socket);
+    this.#channel.register(session);
+  }
+
+  /** @param {object} data @param {string} event */
+  broadcast(data, event) {
+    for (const session of this.#channel.activeSessions) {
+      const response = this.#responses.get(session);
+      if (!response || response.writableLength <= MAX_UNSENT_BYTES) continue;
+      this.#channel.deregister(session);
+      response.destroy();
+    }
+    this.#channel.broadcast(data, event);
+  }
+
+  /** Ends every stream. */
+  end() {
+    for (const session of this.#channel.activeSessions) {
+      const response = this.#responses.get(session);
+      if (response?.socket) forbidSilence(response.socket);
+      response?.end();
+    }
+  }
+}
+
+/**
+ * Begin a stream of events; null if the client has disconnected.
+ * @param {import('express').Request} request
+ * @param {import('express').Response} response
+ */
+async function beginStream(request, response) {
+  // A session's keep-alive timer would outlive a client that disconnects before the session has begun, and no proxy needs it.
+  const session = await createSession(request, response, { keepAlive: null });
+  return response.destroyed ? null : session;
+}
+
+module.exports = { Subscribers, beginStream, MAX_UNSENT_BYTES };

@@ -1,0 +1,53 @@
+'use strict';
+// receiveSync() blocks its thread, and nothing else: a worker that waits in it can be terminated, and the process can exit.
+const { Worker } = require('node:worker_threads');
+const { closing, crossings, errorWith, library, pause, runScript, success } = require('./support.js');
+
+const { channelPair } = crossings;
+
+const waits = ['spin-then-sleep', 'sleep', 'spin'];
+
+/** A worker that opens the other end and waits. @param {string} wait */
+const waiting = (wait) => `
+  const { workerData } = require('node:worker_threads');
+  require(${library}).openChannel(workerData, { wait: '${wait}' }).then((channel) => {
+    channel.trySend('waiting');
+    channel.receiveSync();
+  });`;
+
+describe.each(waits)('a worker that waits in receiveSync(), wait: %p,', (wait) => {
+  test('can be terminated, and its peer notices', async () => {
+    const { channel, port } = channelPair();
+    const worker = new Worker(waiting(wait), { eval: true, workerData: port.take() });
+    const ours = closing(await channel);
+    expect(String(await ours.receive())).toBe('waiting');
+    await pause(200); // it sleeps by now, unless it only spins
+    await worker.terminate();
+    await expect(ours.receive()).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+  });
+
+  test('does not keep the process from exiting', async () => {
+    const script = `
+      const { Worker } = require('node:worker_threads');
+      const { channelPair } = require(${library});
+      (async () => {
+        const { channel, port } = channelPair();
+        new Worker(${JSON.stringify(waiting(wait))}, { eval: true, workerData: port.take() });
+        const ours = await channel;
+        await ours.receive();
+        setTimeout(() => process.exit(0), 200); // the worker sleeps by now, unless it only spins
+      })();`;
+    expect(await runScript(script).ended).toEqual(success);
+  });
+
+  test('with a request outstanding can be terminated', async () => {
+    const { channel, port } = channelPair();
+    const source = waiting(wait).replace('channel.receiveSync()', "channel.request('x'); channel.receiveSync()");
+    const worker = new Worker(source, { eval: true, workerData: port.take() });
+    const ours = closing(await channel);
+    expect(String(await ours.receive())).toBe('waiting');
+    await pause(200); // it sleeps by now, unless it only spins
+    await worker.terminate();
+    await expect(ours.receive()).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+  });
+});

@@ -1,0 +1,237 @@
+'use strict';
+// A server that has too much: too few descriptors, too many clients that say nothing, too many channels nobody accepts.
+const { spawn, spawnSync } = require('node:child_process');
+const { chmodSync } = require('node:fs');
+const { closing, crossings, errorWith, folder, library, newPath, pause, success, watch } = require('./support.js');
+const { built, root, until } = require('../support.js');
+const { native } = require('../../lib/channel/native.js');
+
+const { connect, listen } = crossings;
+
+/** Starts Node with a script and a limit on descriptors. @param {string} script @param {number} descriptors */
+const runLimited = (script, descriptors) =>
+  watch(spawn('sh', ['-c', `ulimit -n ${descriptors}; exec "$0" -e "$1"`, process.execPath, script], { cwd: root }));
+
+/** @param {string} path */
+const serverScript = (path) => `
+  const { openSync, closeSync } = require('node:fs');
+  const { connect, listen } = require(${library});
+  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  /** Takes every descriptor that is left. */
+  function takeAll() {
+    const taken = [];
+    try {
+      for (;;) taken.push(openSync('/dev/null'));
+    } catch (error) {
+      if (error.code !== 'EMFILE') throw error;
+    }
+    return taken;
+  }
+  const opening = listen(${JSON.stringify(path)});`;
+
+describe('a server that listens and is referenced keeps its process alive', () => {
+  test('while it has no descriptors for clients; it serves them once it has', async () => {
+    const path = newPath();
+    const child = runLimited(
+      `${serverScript(path)}
+      (async () => {
+        const server = await opening;
+        const taken = takeAll();
+        setTimeout(() => taken.forEach((fd) => closeSync(fd)), 500).unref(); // does not keep the process alive
+        console.log('ready');
+        const channel = await server.accept();
+        if (server.refusals.last.code !== 'ERR_SYSTEM') throw new Error('no accept failed');
+        console.log(String(await channel.receive()));
+        await channel.close();
+        await server.close();
+      })();`,
+      100,
+    );
+    await child.ready;
+    const client = closing(await connect(path));
+    client.trySend('hello');
+    expect(await child.ended).toEqual({ ...success, output: 'ready\nhello\n' });
+  });
+
+  test('while it has more channels than it opens without being asked', async () => {
+    const path = newPath();
+    const child = runLimited(
+      `${serverScript(path)}
+      (async () => {
+        const server = await opening;
+        console.log('ready');
+        await new Promise((resolve) => setTimeout(resolve, 2000).unref());
+        for (let i = 0; i < 150; i++) await (await server.accept()).close();
+        await server.close();
+      })();`,
+      2000,
+    );
+    await child.ready;
+    for (let i = 0; i < 150; i++) connect(path).then(closing, () => {});
+    expect(await child.ended).toEqual({ ...success, output: 'ready\n' });
+  });
+
+  test('but not if it is not referenced', async () => {
+    const path = newPath();
+    const child = runLimited(
+      `${serverScript(path)}
+      opening.then((server) => {
+        server.unref();
+        takeAll();
+        console.log('ready');
+        setTimeout(() => {}, 1000); // a client comes meanwhile
+      });`,
+      100,
+    );
+    await child.ready;
+    connect(path, { timeout: 60_000 }).catch(() => {});
+    expect(await child.ended).toEqual({ ...success, output: 'ready\n' });
+  });
+});
+
+/** Connects and says nothing. @param {string} path @returns {Promise<number>} the descriptor */
+async function connectSilently(path) {
+  for (;;) {
+    const fd = native.connect(path);
+    if (fd >= 0) {
+      closing({ close: async () => native.closeFd(fd) });
+      return fd;
+    }
+    await pause(1); // the server does not listen yet, or the kernel's queue is full
+  }
+}
+
+const forever = Number.POSITIVE_INFINITY;
+
+describe('clients that say nothing', () => {
+  test.each([64, 500])('do not keep others out: %i of them, and no time limit', async (count) => {
+    const server = closing(await listen(newPath(), { timeout: forever }));
+    for (let i = 0; i < count; i++) await connectSilently(server.path);
+    for (let i = 0; i < 10; i++) {
+      const client = closing(await connect(server.path, { timeout: 20_000 }));
+      const served = closing(await server.accept());
+      client.trySend('hello');
+      expect((await served.receive()).toString()).toBe('hello');
+    }
+  });
+
+  test('are refused when there are too many, the oldest first', async () => {
+    const server = closing(await listen(newPath(), { timeout: forever }));
+    for (let i = 0; i < 500; i++) await connectSilently(server.path);
+    await until(() => server.refusals.count > 0);
+    expect(server.refusals.last).toEqual(errorWith('ERR_TIMEOUT'));
+    const last = await connectSilently(server.path);
+    native.sendHello(last, native.createRegion(65536, false, false).handle);
+    closing(await server.accept());
+  });
+
+  test('do not keep others out of a server in C', async () => {
+    const path = newPath();
+    const consumer = watch(spawn(built('crossings-consumer'), [path]));
+    for (let i = 0; i < 200; i++) await connectSilently(path);
+    native.closeFd(native.connect(path)); // and one that has gone
+    const client = closing(await connect(path, { timeout: 4000 })); // each silent client has 5 s
+    await client.send('hello');
+    await client.close();
+    expect(await consumer.ended).toEqual({ ...success, output: 'hello\n' });
+  });
+
+  test('give back the descriptors that others need', async () => {
+    const path = newPath();
+    const child = runLimited(
+      `${serverScript(path)}
+      (async () => {
+        const server = await listen(${JSON.stringify(path)}, { timeout: Infinity });
+        console.log('ready');
+        const channel = await server.accept();
+        await channel.send('hello');
+        await channel.close();
+        await server.close();
+      })();`.replace(/const opening.*\n/, ''),
+      60,
+    );
+    await child.ready;
+    for (let i = 0; i < 100; i++) await connectSilently(path);
+    const client = closing(await connect(path, { timeout: 20_000 }));
+    expect(String(await client.receive())).toBe('hello');
+    await client.close();
+    expect(await child.ended).toEqual({ ...success, output: 'ready\n' });
+  });
+
+  // The other process runs as "nobody". Only root can start it, and it must be able to read this checkout.
+  const nobody = { uid: 65534, gid: 65534, cwd: '/', encoding: /** @type {const} */ ('utf8') };
+  const possible =
+    process.getuid?.() === 0 && spawnSync(process.execPath, ['-e', `require(${library})`], nobody).status === 0;
+  const reason = possible ? '' : ' (skipped: needs root and a checkout that other users can read)';
+  (possible ? test : test.skip)(`of another user do not cost this user a place${reason}`, async () => {
+    chmodSync(folder, 0o755);
+    const server = closing(await listen(newPath(), { timeout: forever, allowOtherUsers: true }));
+    const oldest = await connectSilently(server.path);
+    const script = `
+      const { native } = require(${JSON.stringify(require.resolve('../../lib/channel/native.js'))});
+      (async () => {
+        for (let connected = 0; connected < 500; ) {
+          if (native.connect(${JSON.stringify(server.path)}) >= 0) connected++;
+          else await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+        console.log('ready');
+        setInterval(() => {}, 1000);
+      })();`;
+    const flood = watch(spawn(process.execPath, ['-e', script], nobody));
+    await flood.ready;
+    await until(() => server.refusals.count > 0);
+    native.sendHello(oldest, native.createRegion(65536, false, false).handle);
+    expect(closing(await server.accept()).peer.pid).toBe(process.pid);
+    flood.child.kill();
+    await flood.ended;
+  });
+});
+
+describe('a server limits what a user has open:', () => {
+  const limit = errorWith('ERR_LIMIT_EXCEEDED');
+  const small = { capacity: 65536 };
+
+  test('channels', async () => {
+    const server = closing(await listen(newPath(), { ...small, maxChannelsPerUser: 2 }));
+    const open = [];
+    for (let i = 0; i < 2; i++) open.push(closing(await connect(server.path, small)), closing(await server.accept()));
+    await expect(connect(server.path, small)).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+    expect(server.refusals).toEqual({ count: 1, last: limit });
+    await open[1].close(); // the server's end
+    closing(await connect(server.path, small));
+    closing(await server.accept());
+  });
+
+  test('bytes of their rings, in both directions', async () => {
+    const server = closing(await listen(newPath(), { ...small, maxBytesPerUser: 5 * 65536 }));
+    closing(await connect(server.path, { capacity: 2 * 65536 }));
+    const served = closing(await server.accept());
+    closing(await connect(server.path, { capacity: 2 * 65536 })); // its ring is too large
+    await until(() => server.refusals.count === 1);
+    expect(server.refusals.last).toEqual(limit);
+    closing(await connect(server.path, small));
+    closing(await server.accept());
+    await expect(connect(server.path, small)).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+    await served.close();
+    closing(await connect(server.path, small));
+    closing(await server.accept());
+  });
+
+  test('a client that asks for more is refused, and the client refuses such a server', async () => {
+    const server = closing(await listen(newPath(), { maxPeerCapacity: 2 ** 20 }));
+    closing(await connect(server.path, { capacity: 2 ** 21 }));
+    await until(() => server.refusals.count === 1);
+    expect(server.refusals.last).toEqual(limit);
+    await expect(connect(server.path, { maxPeerCapacity: 2 ** 19 })).rejects.toEqual(limit);
+    closing(await connect(server.path, { capacity: 2 ** 20 }));
+  });
+
+  test.each([
+    [{ maxPeerCapacity: 1 }],
+    [{ maxPeerCapacity: 2 ** 31 }],
+    [{ maxChannelsPerUser: 0 }],
+    [{ maxBytesPerUser: '1 GiB' }],
+  ])('the options %p are refused', async (options) => {
+    await expect(listen(newPath(), options)).rejects.toEqual(errorWith('ERR_INVALID_ARGUMENT'));
+  });
+});

@@ -1,0 +1,9 @@
+'use strict';
+// SIGKILL of either side at named steps and at random moments: the short form of test/long/parts/kill-matrix.js.
+const { run } = require('./long/parts/kill-matrix.js');
+
+test('whichever side is killed, and whenever: nothing is torn, the death is noticed, nothing is left behind', async () => {
+  const { figures, failures } = await run({ scale: 'short', seed: Date.now() % 2 ** 31 });
+  expect(failures).toEqual([]);
+  expect(figures.kills).toBeGreaterThanOrEqual(100);
+});
