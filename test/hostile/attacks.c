@@ -6,6 +6,7 @@
 #define STEPS_PER_ROUND 64
 #define FRAMES_PER_ANSWER 8
 #define TOGGLES 32
+#define OPEN_REQUESTS 64
 #define PAYLOAD_BYTES (1 << 20)
 
 /* ---- Choices ---- */
@@ -93,6 +94,14 @@ static void step_request(struct attacker *attacker) {
     write_frame(attacker, 4 + attack_below(attacker, 64), RING_KIND_REQUEST);
 }
 
+/* Like a correct peer in a hurry: never many requests without a response. */
+static void step_polite_request(struct attacker *attacker) {
+    uint64_t frames = attacker->counts.frames;
+    if (attacker->open_requests < OPEN_REQUESTS)
+        write_frame(attacker, 4 + attack_below(attacker, 64), RING_KIND_REQUEST);
+    attacker->open_requests += attacker->counts.frames - frames;
+}
+
 static void step_response(struct attacker *attacker) {
     write_frame(attacker, 4 + attack_below(attacker, 64), RING_KIND_ANSWER + attack_below(attacker, 2));
 }
@@ -115,6 +124,8 @@ static bool read_and_answer(struct attacker *attacker) {
                 ring_publish(&attacker->writer);
             attacker->counts.answers++;
         }
+        if ((kind == RING_KIND_ANSWER || kind == RING_KIND_REFUSAL) && attacker->open_requests > 0)
+            attacker->open_requests--;
         ring_consume(&attacker->reader, size);
     }
     return true;
@@ -273,6 +284,7 @@ static const struct attack ATTACKS[] = {
     {"invalid-kinds", {{step_message, 40}, {step_request, 8}, {step_kind, 4}, {step_invalid_kind, 1}}},
     {"messages", {{step_message, 1}}},
     {"request-flood", {{step_request, 1}}},
+    {"polite-request-flood", {{step_polite_request, 1}}},
     {"deaf-request-flood", {{step_request, 1}}},
     {"deaf", {{step_message, 8}, {step_request, 1}, {step_waiting, 1}}},
     {"requests", {{step_request, 8}, {step_number, 4}, {step_payload, 8}}},

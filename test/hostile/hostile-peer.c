@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_CHOSEN 32
+#define MAX_CHOSEN 64
 #define ROUNDS_PER_LOOK 16         /* rounds between two looks at the socket */
 #define MOST_SESSION_ROUNDS 40000u /* about 2.5 million steps */
 #define CONNECT_SECONDS 10

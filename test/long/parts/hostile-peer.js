@@ -115,13 +115,12 @@ const full = (/** @type {string} */ frame, /** @type {string} */ ending) => [
   65536,
 ];
 
+/** One attack again and again, until the time is over or the victim's good channel has carried enough. */
 const flood = (/** @type {string} */ attack, /** @type {number} */ seconds, capacity = 65536) => [
   '--attack',
   attack,
   '--rounds',
   1e9,
-  '--sessions',
-  1,
   '--seconds',
   seconds,
   '--capacity',
@@ -173,6 +172,18 @@ const SCENES = [
     title: 'requests by a peer that reads no response',
     ways: ['forAwait', 'onRequest', 'receiveSync'],
     attack: flood('deaf-request-flood', FLOOD_SECONDS),
+    pings: PINGS,
+  },
+  {
+    title: 'requests and messages without end',
+    ways: ['onRequest', 'onRequestLater'],
+    attack: flood('polite-request-flood,messages', FLOOD_SECONDS),
+    pings: PINGS,
+  },
+  {
+    title: 'messages without end',
+    ways: ['tryReceive', 'forAwait', 'batches', 'sleeping', 'duplex', 'echo'],
+    attack: flood('messages', FLOOD_SECONDS),
     pings: PINGS,
   },
   { title: 'responses that nobody asked for', ways: ['forAwait', 'patientRequest'], attack: flood('responses', 1) },
