@@ -285,6 +285,8 @@ static const struct attack ATTACKS[] = {
     {"messages", {{step_message, 1}}},
     {"request-flood", {{step_request, 1}}},
     {"polite-request-flood", {{step_polite_request, 1}}},
+    {"response-flood", {{step_response, 1}}},
+    {"doorbell-flood", {{step_message, 1}, {step_doorbell, 8}, {step_packet, 4}}},
     {"deaf-request-flood", {{step_request, 1}}},
     {"deaf", {{step_message, 8}, {step_request, 1}, {step_waiting, 1}}},
     {"requests", {{step_request, 8}, {step_number, 4}, {step_payload, 8}}},

@@ -187,8 +187,18 @@ const SCENES = [
     attack: flood('messages', FLOOD_SECONDS),
     pings: PINGS,
   },
-  { title: 'responses that nobody asked for', ways: ['forAwait', 'patientRequest'], attack: flood('responses', 1) },
-  { title: 'doorbells', ways: ['forAwait', 'sleeping'], attack: flood('doorbells', 1) },
+  {
+    title: 'responses that nobody asked for',
+    ways: ['forAwait', 'patientRequest'],
+    attack: flood('response-flood', FLOOD_SECONDS),
+    pings: PINGS,
+  },
+  {
+    title: 'doorbells',
+    ways: ['forAwait', 'sleeping', 'onRequest'],
+    attack: flood('doorbell-flood', FLOOD_SECONDS),
+    pings: PINGS,
+  },
   {
     title: 'messages from a large ring while a request is pending',
     ways: ['patientRequest'],
@@ -276,6 +286,7 @@ const STAGES = [
   },
 ];
 
+const boundSeconds = { short: 240, long: 600 };
 const SECONDS = { short: 8, long: 200 }; // of mutations; the scenes take 10 to 20 seconds more
 const ALL_SHARES = STAGES.reduce((sum, { share }) => sum + share, 0);
 
@@ -322,4 +333,13 @@ async function run({ scale, seed, progress }) {
   return { figures, failures };
 }
 
-module.exports = { name: 'hostile-peer', title: 'A hostile peer', run, STAGES, openArena, closeArena, runStage };
+module.exports = {
+  name: 'hostile-peer',
+  title: 'A hostile peer',
+  boundSeconds,
+  run,
+  STAGES,
+  openArena,
+  closeArena,
+  runStage,
+};
