@@ -16,9 +16,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -307,6 +309,7 @@ static int survivor(const char *base) {
 }
 
 int main(int count, char **arguments) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with the matrix */
     numbered_init();
     if (count == 10 && strcmp(arguments[1], "victim") == 0)
         return victim(arguments + 2);

@@ -36,7 +36,7 @@ const NODE_SCENARIOS = ['request', 'respond'];
 const VICTIM_WAYS = { C: ['receive'], Node: ['receive', 'iterate', 'batches', 'sync', 'poll'] };
 const SURVIVOR_WAYS = {
   C: ['receive', 'try'],
-  Node: ['receive', 'iterate', 'batches', 'sync', 'poll', 'into', 'read', 'stream', 'web'],
+  Node: ['receive', 'iterate', 'batches', 'sync', 'poll', 'into', 'read', 'bare', 'stream', 'web'],
 };
 
 /** The phase of a step, by its name: the first pattern that matches. @type {[string, RegExp][]} */
