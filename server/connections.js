@@ -91,4 +91,4 @@ const allowSilence = (socket) => socket.setTimeout(0);
 /** @param {Socket} socket */
 const forbidSilence = (socket) => socket.setTimeout(IDLE_MS);
 
-module.exports = { Connections, HTTP_LIMITS, MAX_STRANGERS, MAX_MEMBERS, allowSilence, forbidSilence };
+module.exports = { Connections, HTTP_LIMITS, IDLE_MS, MAX_STRANGERS, MAX_MEMBERS, allowSilence, forbidSilence };

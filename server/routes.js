@@ -101,8 +101,8 @@ function routes({ runs, traces, catalogue }) {
     response.status(201).json(trace);
   });
 
-  router.get('/runs', (_request, response) => {
-    response.json({ runs: runs.list() });
+  router.get('/runs', async (_request, response) => {
+    response.json({ runs: await runs.list() });
   });
   router.post('/runs', (request, response) => {
     response.status(202).json({ id: runs.start(schema.parseRun(request.body, catalogue)) });

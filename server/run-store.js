@@ -3,13 +3,15 @@
 const { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } = require('node:fs');
 const { homedir } = require('node:os');
 const { dirname, join } = require('node:path');
+const { setImmediate: nextTurn } = require('node:timers/promises');
 const { z } = require('zod');
 const { toJson } = require('../lib/bench/export.js');
 const { writeWhole } = require('../lib/terminal/files.js');
 
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
 
-const MAX_FILE_BYTES = 8 << 20; // the largest run files that we write have about 100 kB
+const MAX_FILE_BYTES = 1 << 20; // the largest run files that we write have about 100 kB
+const MAX_RUNS = 500;
 const FILE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/;
 const runFile = z.fromJSONSchema(/** @type {any} */ (require('../lib/bench/run.schema.json')));
 
@@ -26,50 +28,75 @@ function makeFolder(path) {
   mkdirSync(path, { mode: 0o700 });
 }
 
-/** A folder of run files. */
+/** A folder of run files. @template Line */
 class RunStore {
   #folder;
   #log;
-  /** Parsed files by id; null if invalid. @type {Map<string, {stamp: string, run: Run | null}>} */
-  #cache = new Map();
+  #lineOf;
+  /** What the list shows of each file; null if it is invalid. @type {Map<string, {stamp: string, line: Line | null}>} */
+  #lines = new Map();
 
-  /** @param {string} folder @param {import('pino').Logger} log */
-  constructor(folder, log) {
+  /** @param {string} folder @param {import('pino').Logger} log @param {(run: Run) => Line} lineOf what the list shows of a run */
+  constructor(folder, log, lineOf) {
     this.#folder = folder;
     this.#log = log;
+    this.#lineOf = lineOf;
   }
 
   /** @param {string} id */
   #path = (id) => join(this.#folder, `${id}.json`);
 
-  /** Every valid run. @returns {Run[]} */
-  list() {
-    let names;
+  /** The ids of the files that may hold a run. @returns {string[]} */
+  #ids() {
     try {
-      names = readdirSync(this.#folder);
+      return readdirSync(this.#folder).flatMap((name) => FILE.exec(name)?.[1] ?? []);
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
       // The folder is made when the first run is saved.
       if (code !== 'ENOENT') this.#log.warn({ folder: this.#folder }, `could not list the runs: ${message}`);
       return [];
     }
-    for (const id of this.#cache.keys()) if (!names.includes(`${id}.json`)) this.#cache.delete(id);
-    return names.flatMap((name) => {
-      const run = FILE.test(name) ? this.read(name.replace('.json', '')) : null;
-      return run ? [run] : [];
-    });
+  }
+
+  /** Whether no further run may be saved. */
+  isFull() {
+    return this.#ids().length >= MAX_RUNS;
+  }
+
+  /** A line for each valid run; of more than MAX_RUNS files, the newest. @returns {Promise<Line[]>} */
+  async list() {
+    const found = this.#ids().flatMap((id) => this.#find(id) ?? []);
+    const files = found.sort((a, b) => b.mtimeMs - a.mtimeMs).slice(0, MAX_RUNS);
+    /** @type {Line[]} */
+    const lines = [];
+    for (const { id, stamp } of files) {
+      if (this.#lines.get(id)?.stamp !== stamp) {
+        await nextTurn(); // other requests are answered between two files
+        this.read(id);
+      }
+      const line = this.#lines.get(id)?.line;
+      if (line) lines.push(line);
+    }
+    const listed = new Set(files.map(({ id }) => id));
+    for (const id of this.#lines.keys()) if (!listed.has(id)) this.#lines.delete(id);
+    return lines;
+  }
+
+  /** The file of a run, unless it is too large to be one. @param {string} id */
+  #find(id) {
+    if (!existsSync(this.#path(id))) return null; // nor may it be read if statSync() would throw
+    const found = statSync(this.#path(id), { throwIfNoEntry: false });
+    if (!found?.isFile() || found.size > MAX_FILE_BYTES) return null;
+    return { id, mtimeMs: found.mtimeMs, stamp: `${found.mtimeMs} ${found.size}` };
   }
 
   /** @param {string} id a UUID @returns {Run | null} */
   read(id) {
-    if (!existsSync(this.#path(id))) return null;
-    const found = statSync(this.#path(id));
-    if (!found.isFile() || found.size > MAX_FILE_BYTES) return null;
-    const stamp = `${found.mtimeMs} ${found.size}`;
-    const cached = this.#cache.get(id);
-    if (cached?.stamp === stamp) return cached.run;
+    const file = this.#find(id);
+    const known = this.#lines.get(id);
+    if (!file || (known?.stamp === file.stamp && !known.line)) return null;
     const run = this.#parse(id);
-    this.#cache.set(id, { stamp, run });
+    this.#lines.set(id, { stamp: file.stamp, line: run && this.#lineOf(run) });
     return run;
   }
 
@@ -105,8 +132,8 @@ class RunStore {
   /** @param {string} id */
   remove(id) {
     if (existsSync(this.#path(id))) rmSync(this.#path(id));
-    this.#cache.delete(id);
+    this.#lines.delete(id);
   }
 }
 
-module.exports = { RunStore, defaultFolder };
+module.exports = { RunStore, defaultFolder, MAX_FILE_BYTES, MAX_RUNS };

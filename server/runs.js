@@ -4,6 +4,7 @@ const { randomUUID } = require('node:crypto');
 const { runBench } = require('../lib/bench/runner.js');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { HttpError } = require('./http-error.js');
+const { MAX_RUNS, RunStore } = require('./run-store.js');
 const { Subscribers } = require('./subscribers.js');
 
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
@@ -42,12 +43,12 @@ class Runs {
   #busy = null;
 
   /**
-   * @param {InstanceType<typeof import('./run-store.js').RunStore>} store
+   * @param {string} dataFolder of the finished runs
    * @param {import('pino').Logger} log
    * @param {Partial<typeof LIMITS_MS>} [limitsMs]
    */
-  constructor(store, log, limitsMs) {
-    this.#store = store;
+  constructor(dataFolder, log, limitsMs) {
+    this.#store = new RunStore(dataFolder, log, lineOfRun);
     this.#log = log;
     this.#limitsMs = { ...LIMITS_MS, ...limitsMs };
   }
@@ -85,6 +86,13 @@ class Runs {
 
   /** Start a run and return its id. @param {import('../lib/bench/runner.js').BenchOptions} options */
   start(options) {
+    if (this.#store.isFull()) {
+      throw new HttpError(
+        409,
+        'ERR_FULL',
+        `The lab keeps at most ${MAX_RUNS} finished runs. Delete some of them first.`,
+      );
+    }
     const session = new Session(randomUUID(), options);
     this.#begin(session.id, 'A run');
     this.#sessions.set(session.id, session);
@@ -158,9 +166,10 @@ class Runs {
   }
 
   /** One line for each run, newest first. */
-  list() {
+  async list() {
+    const saved = await this.#store.list();
     const sessions = [...this.#sessions.values()].filter(({ state, run }) => state !== 'done' || run);
-    const lines = [...this.#store.list().map(lineOfRun), ...sessions.map(lineOfSession)];
+    const lines = [...saved, ...sessions.map(lineOfSession)];
     return lines.sort((a, b) => b.startedAt.localeCompare(a.startedAt));
   }
 
@@ -233,4 +242,4 @@ const timeLimitError = (effort, limitMs) =>
 /** @param {string} text */
 const asSentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? '' : '.'}`;
 
-module.exports = { Runs, LIMITS_MS };
+module.exports = { Runs, LIMITS_MS, MAX_ENDED_SESSIONS };

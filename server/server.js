@@ -12,7 +12,7 @@ const { CrossingsError } = require('../lib/channel/errors.js');
 const { Connections, HTTP_LIMITS } = require('./connections.js');
 const { HttpError, errorBody } = require('./http-error.js');
 const { routes } = require('./routes.js');
-const { RunStore, defaultFolder } = require('./run-store.js');
+const { defaultFolder } = require('./run-store.js');
 const { Runs } = require('./runs.js');
 const security = require('./security.js');
 const { Traces } = require('./traces.js');
@@ -118,7 +118,7 @@ async function startServer({
   programPath('crossings-count'); // throws if nothing has been built
   const catalogue = await listMechanisms();
   const token = randomBytes(32).toString('base64url');
-  const runs = new Runs(new RunStore(dataFolder, log), log, limitsMs);
+  const runs = new Runs(dataFolder, log, limitsMs);
   const traces = new Traces();
   /** @type {import('express').Express | null} */
   let app = null;

@@ -1,13 +1,14 @@
 'use strict';
 // Whatever is called, in whatever state and from inside whatever callback: a documented value or a documented error, no
-// unhandled rejection, no hang, nothing left. test/long/abuse/process.js states the rule; a random share of the cases runs here,
+// unhandled rejection, no hang, nothing left. test/long/abuse/rule.js states the rule; a random share of the cases runs here,
 // all of them in `npm run test:long`.
 const { CALLS } = require('./long/abuse/calls.js');
 const { allCases, missingFrom } = require('./long/abuse/cases.js');
 const { PLACES } = require('./long/abuse/places.js');
+const { SERVER_CALLS } = require('./long/abuse/server-calls.js');
 const { STATES } = require('./long/abuse/states.js');
 const abuse = require('./long/parts/api-abuse.js');
-const { Channel } = /** @type {any} */ (require('../lib/index.js'));
+const { Channel, Server } = /** @type {any} */ (require('../lib/index.js'));
 
 const seed = Number(process.env.CROSSINGS_SEED ?? 1 + (Date.now() % 1_000_000));
 
@@ -18,8 +19,10 @@ test(`a share of the cases (CROSSINGS_SEED=${seed})`, async () => {
 });
 
 test('every public member has an entry in the table, and every entry is a member', () => {
-  expect(missingFrom(Channel)).toEqual([]);
+  expect(missingFrom(Channel, CALLS)).toEqual([]);
+  expect(missingFrom(Server, SERVER_CALLS)).toEqual([]);
   for (const name of CALLS.keys()) expect(Reflect.has(Channel.prototype, name)).toBe(true);
+  for (const name of SERVER_CALLS.keys()) expect(Reflect.has(Server.prototype, name)).toBe(true);
 });
 
 test('a new member without an entry is noticed', () => {
@@ -27,7 +30,7 @@ test('a new member without an entry is noticed', () => {
     trySend() {}
     brandNew() {}
   }
-  expect(missingFrom(Extended)).toEqual(['brandNew']);
+  expect(missingFrom(Extended, CALLS)).toEqual(['brandNew']);
 });
 
 test('there is a case for every member in every place and in every state', () => {

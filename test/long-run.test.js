@@ -64,6 +64,19 @@ test('the list names the parts of this project', () => {
   for (const name of ['api-abuse', 'connects', 'event-loop', 'messages', 'stress']) expect(stdout).toContain(name);
 });
 
+test('a part that cannot be loaded is a failure, and is listed as such', () => {
+  const broken = join(folder, 'broken');
+  mkdirSync(broken);
+  writeFileSync(join(broken, 'nothing.js'), `require('a-package-that-does-not-exist');`);
+  const { status, stdout } = run('--parts', broken);
+  expect(status).toBe(1);
+  expect(stdout).toMatch(/! nothing: Error: Cannot find module/);
+  expect(run('--parts', broken, '--list')).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/^nothing +\(cannot be loaded: Error: Cannot find module/),
+  });
+});
+
 test('parts that pass or are skipped make a table, a file and exit status 0', () => {
   const file = join(folder, 'run.json');
   const { status, stdout, stderr } = run('--only', 'passes,skips', '--seed', '42', '--scale', 'short', '--json', file);

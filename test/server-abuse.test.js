@@ -1,8 +1,14 @@
 'use strict';
 // Clients that misuse their connections, on raw sockets: none of them keeps another client out, costs more than a bounded amount
 // of memory, or ends the server.
+const { readFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { HTTP_LIMITS, IDLE_MS, MAX_MEMBERS, MAX_STRANGERS } = require('../server/connections.js');
+const { MAX_FILE_BYTES, MAX_RUNS } = require('../server/run-store.js');
+const { LIMITS_MS, MAX_ENDED_SESSIONS } = require('../server/runs.js');
+const { MAX_UNSENT_BYTES } = require('../server/subscribers.js');
 const { exchange, holdConnections: open, startLabProcess } = require('./lab-client.js');
-const { until } = require('./support.js');
+const { root, until } = require('./support.js');
 
 const LONG = { effort: 'thorough', mechanisms: ['pipe'], messages: 1_000_000, sizeBytes: 1024 };
 
@@ -174,4 +180,29 @@ test('a server that runs out of file descriptors answers again when it has some'
   expect(started.status).toBe(202);
   await poor.ask(`/api/runs/${started.body.id}/cancel`, { method: 'POST', body: {} });
   expect(await poor.close()).toBe(143);
+});
+
+test('docs/lab.md states the limits', () => {
+  const docs = readFileSync(join(root, 'docs', 'lab.md'), 'utf8');
+  const { headersTimeout, requestTimeout, keepAliveTimeout, maxHeaderSize } = HTTP_LIMITS;
+  const kib = (/** @type {number} */ bytes) => `${bytes >> 10} KiB`;
+  for (const row of [
+    new RegExp(`not shown the token +\\| ${MAX_STRANGERS};`),
+    new RegExp(`that have +\\| ${MAX_MEMBERS};`),
+    new RegExp(`whole request +\\| ${headersTimeout / 1000} s, ${requestTimeout / 1000} s `),
+    new RegExp(`\\| ${IDLE_MS / 1000} s; ${keepAliveTimeout / 1000} s between`),
+    new RegExp(`head of a request, body +\\| ${kib(maxHeaderSize)} each`),
+    new RegExp(`has not read +\\| ${kib(MAX_UNSENT_BYTES)} and`),
+    new RegExp(
+      `at most ${Object.values(LIMITS_MS)
+        .map((ms) => ms / 60_000)
+        .join(', ')
+        .replace(/, (\d+)$/, ' or $1')} minutes`,
+    ),
+    new RegExp(`canceled +\\| the last ${MAX_ENDED_SESSIONS} `),
+    new RegExp(`finished runs +\\| ${MAX_RUNS} files`),
+    new RegExp(`a run file +\\| ${MAX_FILE_BYTES >> 20} MiB`),
+  ]) {
+    expect(docs).toMatch(row);
+  }
 });

@@ -1,6 +1,6 @@
 'use strict';
 // Runs over HTTP: started one at a time, watched, canceled, saved, reopened, exported, compared.
-const { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const Ajv = require('ajv/dist/2020').default;
@@ -9,6 +9,7 @@ const { compareRuns } = require('../lib/bench/compare.js');
 const { toCsv, toJson, toMarkdown } = require('../lib/bench/export.js');
 const schema = require('../lib/bench/run.schema.json');
 const { explain } = require('../lib/bench/sentences.js');
+const { MAX_RUNS } = require('../server/run-store.js');
 const { descendantsOf, hasEnded, startLabHere } = require('./lab.js');
 const { until } = require('./support.js');
 
@@ -345,4 +346,35 @@ test('an invalid run file is skipped with a warning', async () => {
   expect(warnings.map(({ file }) => file).sort()).toEqual(ids.slice(0, 3).map((id) => join(broken, `${id}.json`)));
   await other.close();
   rmSync(broken, { recursive: true });
+});
+
+test('a folder with more files than the lab keeps: no run starts, the newest are listed, other requests are answered meanwhile', async () => {
+  const full = mkdtempSync(join(tmpdir(), 'saved-'));
+  const idOf = (/** @type {number} */ n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+  const count = MAX_RUNS + 20;
+  for (let n = 0; n < count; n++) {
+    const path = join(full, `${idOf(n)}.json`);
+    // Invalid ones, each with a warning, show which were read.
+    writeFileSync(path, JSON.stringify({ schema: 'crossings/run/1', id: idOf(n), results: n }));
+    utimesSync(path, n, n);
+  }
+  const other = await startLabHere({ dataFolder: full });
+  const list = other.ask('/api/runs');
+  let listed = false;
+  list.then(() => {
+    listed = true;
+  });
+  const meanwhile = await other.ask('/api/nothing');
+  expect([meanwhile.status, listed]).toEqual([404, false]);
+  expect((await list).body).toEqual({ runs: [] });
+  const read = other.logged.flatMap((line) => JSON.parse(line).file ?? []);
+  expect(read.sort()).toEqual(Array.from({ length: MAX_RUNS }, (_, index) => join(full, `${idOf(20 + index)}.json`)));
+  const { status, body } = await other.ask('/api/runs', { method: 'POST', body: SHORT });
+  expect({ status, error: body.error }).toEqual({
+    status: 409,
+    error: { code: 'ERR_FULL', message: 'The lab keeps at most 500 finished runs. Delete some of them first.' },
+  });
+  expect(descendantsOf(process.pid)).toEqual([]);
+  await other.close();
+  rmSync(full, { recursive: true });
 });

@@ -201,7 +201,7 @@ class Channel {
 
   /** @param {string} call */
   #refuseInTryRead(call) {
-    if (!this.#reader.suspended) return;
+    if (!this.#reader.suspended || this.#connection.state === CLOSED) return;
     throw new CrossingsError(
       'ERR_INVALID_ARGUMENT',
       `${call} cannot run inside the callback of tryRead(): the message that is being read is not consumed yet. Return from the callback first.`,

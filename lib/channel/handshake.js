@@ -10,10 +10,11 @@ const { native } = require('./native.js');
 /** @typedef {import('./native.js').NativeRegion} Region */
 
 /**
- * What a server checks besides the protocol. Each throws to refuse the peer.
+ * What a server does besides the protocol. admit() and open() throw to refuse the peer.
  * @typedef {object} Checks
  * @property {(uid: number) => void} admit called before anything is sent
  * @property {(uid: number, mine: Region, peer: Region) => void} open called when the peer's region has been received
+ * @property {() => boolean} makeRoom called when there are no resources; returns true if it has released some
  *
  * @typedef {object} Handshake
  * @property {Promise<AChannel>} channel
@@ -102,6 +103,17 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
     }
   }
 
+  /** @returns {Region} */
+  function createRegion() {
+    for (;;) {
+      try {
+        return native.createRegion(options.capacity, options.wait === 'spin', options.sharedBuffers);
+      } catch (error) {
+        if (!checks?.makeRoom()) throw error;
+      }
+    }
+  }
+
   /** Poll before anything is sent: this fails if the event loop polls the descriptor for something else. */
   function poll() {
     try {
@@ -119,7 +131,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
     authorize(peer, options);
     checks?.admit(peer.uid);
     poll();
-    mine = native.createRegion(options.capacity, options.wait === 'spin', options.sharedBuffers);
+    mine = createRegion();
     native.sendHello(fd, mine.handle); // does not block: the socket's send buffer is empty
     signal?.addEventListener('abort', abort, { once: true });
     timeout = timer(

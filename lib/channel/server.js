@@ -12,6 +12,7 @@ const MAX_HANDSHAKES = 128; // at the same time
 const MAX_UNACCEPTED = 128; // open channels that accept() has not returned yet
 const ACCEPTS_PER_TURN = 32; // clients accepted before timers and I/O run
 const PAUSE_MS = 100; // before retrying a failed accept
+const SILENT_MS = 100; // after which a silent client may lose its descriptor to one that is not accepted yet
 const LOCK_RETRY_MS = 2; // between attempts to listen while another process holds the folder's lock
 const LOCK_MS = 1000; // how long to try: the lock is held for microseconds, unless somebody abuses it
 
@@ -49,6 +50,7 @@ class Server {
     this.#checks = {
       admit: (/** @type {number} */ uid) => this.#usage.check(uid, 1, options.capacity),
       open: this.#usage.add.bind(this.#usage),
+      makeRoom: () => this.#makeRoom(0),
     };
     this.#poller = new native.Poller(fd, () => this.#acceptClients());
     this.#poller.ref();
@@ -77,6 +79,7 @@ class Server {
       try {
         fd = native.accept(this.#fd);
       } catch (error) {
+        if (this.#makeRoom(SILENT_MS)) continue;
         return this.#acceptFailed(error);
       }
       if (fd < 0) return;
@@ -86,15 +89,26 @@ class Server {
 
   /**
    * For example, this process is out of descriptors. The client is still waiting, and the poller would report it again
-   * immediately, so pause before retrying. Silent clients may hold the descriptors.
+   * immediately, so pause before retrying.
    * @param {unknown} error
    */
   #acceptFailed(error) {
     this.#refuse(error);
-    const silentSince = performance.now() - PAUSE_MS;
-    for (const handshake of this.#handshakes) if (handshake.startedAt < silentSince) this.#drop(handshake);
     this.#poller.pause();
     setTimeout(() => this.#resume(), PAUSE_MS).unref(); // the poller keeps the process alive if it is referenced
+  }
+
+  /**
+   * Drop a client that has been silent for some time, for the resources that it holds. To accept, it must have been silent
+   * for long, because the next client can wait in the kernel's queue. A client that has been accepted cannot wait.
+   * @param {number} silentMs
+   */
+  #makeRoom(silentMs) {
+    if (this.#handshakes.size === 0) return false;
+    const victim = findVictim(this.#handshakes);
+    if (performance.now() - victim.startedAt < silentMs) return false;
+    this.#drop(victim);
+    return true;
   }
 
   #resume() {

@@ -14,6 +14,7 @@ let left = 1; // messages until the next reading
 let readAt = 0;
 let endsAt = 0; // 0: the clock has not been read in this turn
 let spent = false;
+let turns = 0;
 /** @type {Set<Resumable>} */
 const queued = new Set(); // resumed in the next turn
 /** @type {Set<Resumable>} */
@@ -48,9 +49,18 @@ function begin() {
   endsAt = 0;
   spent = false;
   left = stride;
-  const resumed = [...queued];
-  queued.clear();
-  for (const each of resumed) each.resume();
+  resumeAll(queued);
+}
+
+/**
+ * Resume all members. A busy one may spend the whole budget before the others continue, so each turn begins with another one.
+ * @param {Set<Resumable>} waiting
+ */
+function resumeAll(waiting) {
+  const all = [...waiting];
+  waiting.clear();
+  const first = turns++ % all.length;
+  for (let i = 0; i < all.length; i++) all[(first + i) % all.length].resume();
 }
 
 /**
@@ -61,9 +71,7 @@ function beginDelayed() {
   spent = false;
   left = stride;
   if (endsAt !== 0) endsAt = performance.now() + TURN_MS;
-  const resumed = [...delayed];
-  delayed.clear();
-  for (const each of resumed) each.resume();
+  resumeAll(delayed);
 }
 
 /** Makes the next take() read the clock. Call this after work that may have taken a long time. */

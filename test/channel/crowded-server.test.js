@@ -136,6 +136,28 @@ describe('clients that say nothing', () => {
     expect(await consumer.ended).toEqual({ ...success, output: 'hello\n' });
   });
 
+  test('give back the descriptors that others need', async () => {
+    const path = newPath();
+    const child = runLimited(
+      `${serverScript(path)}
+      (async () => {
+        const server = await listen(${JSON.stringify(path)}, { timeout: Infinity });
+        console.log('ready');
+        const channel = await server.accept();
+        await channel.send('hello');
+        await channel.close();
+        await server.close();
+      })();`.replace(/const opening.*\n/, ''),
+      60,
+    );
+    await child.ready;
+    for (let i = 0; i < 100; i++) await connectSilently(path);
+    const client = closing(await connect(path, { timeout: 20_000 }));
+    expect(String(await client.receive())).toBe('hello');
+    await client.close();
+    expect(await child.ended).toEqual({ ...success, output: 'ready\n' });
+  });
+
   // The other process runs as "nobody". Only root can start it, and it must be able to read this checkout.
   const nobody = { uid: 65534, gid: 65534, cwd: '/', encoding: /** @type {const} */ ('utf8') };
   const possible =

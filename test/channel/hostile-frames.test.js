@@ -17,7 +17,7 @@ const EMPTY = new Uint8Array(0);
  */
 async function victim(options = {}) {
   const { channel, port } = channelPair({ capacity: CAPACITY, ...options });
-  const fd = port.take();
+  const fd = native.redeemTicket(port.take());
   const mine = native.createRegion(CAPACITY, false, true);
   native.sendHello(fd, mine.handle);
   const words = new Int32Array(mine.buffer);

@@ -1,5 +1,6 @@
 'use strict';
 // A server's socket file: one server takes over a stale one, whoever else tries, and each removes only its own.
+const { spawn, spawnSync } = require('node:child_process');
 const { existsSync, mkdirSync, readdirSync, rmSync } = require('node:fs');
 const { join } = require('node:path');
 const { Worker } = require('node:worker_threads');
@@ -67,6 +68,44 @@ describe('of two servers that take over a stale socket file at once', () => {
     expect(wrong).toEqual([]);
     expect(readdirSync(folder)).toEqual([]);
   });
+});
+
+// A user who can read the folder can hold its lock. The program flock is in util-linux.
+const hasFlock = spawnSync('flock', ['--version']).error === undefined;
+const reason = hasFlock ? '' : ' (skipped: there is no program "flock")';
+(hasFlock ? test : test.skip)(`a process that keeps the folder locked does not keep servers out${reason}`, async () => {
+  const folder = newPath();
+  mkdirSync(folder);
+  const path = join(folder, 'feed.sock');
+  leaveStale(path);
+  const locker = spawn('flock', [folder, '-c', 'echo locked; exec cat'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => locker.once('close', resolve));
+  await new Promise((resolve) => locker.stdout.once('data', resolve));
+  const server = closing(await listen(path));
+  closing(await connect(server.path));
+  locker.stdin.end();
+  await ended;
+});
+
+test('servers that listen in the same folder at the same time do not disturb each other', async () => {
+  const folder = newPath();
+  mkdirSync(folder);
+  const source = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const { listen } = require(${library});
+    (async () => {
+      for (let i = 0; i < 300; i++) await (await listen(workerData + i)).close();
+      parentPort.postMessage('done');
+    })();`;
+  const done = ['a', 'b'].map((name) => {
+    const worker = new Worker(source, { eval: true, workerData: join(folder, name) });
+    return new Promise((resolve, reject) => {
+      worker.once('error', reject);
+      worker.once('exit', resolve);
+    });
+  });
+  expect(await Promise.all(done)).toEqual([0, 0]);
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test('a server on a relative path removes its file after the process has changed its directory', async () => {

@@ -169,6 +169,7 @@ static void step_anywhere(struct attacker *attacker) {
 static void step_header(struct attacker *attacker) {
     mutate(attacker, (char *)attacker->mine.header + 4 * attack_below(attacker, RING_HEADER_BYTES / 4),
            any_word(attacker));
+    attacker->has_lied = true;
 }
 
 static void step_constants(struct attacker *attacker) {
@@ -184,6 +185,7 @@ static void step_invalid_read_position(struct attacker *attacker) {
     const uint32_t now = attacker->reader.position;
     const uint32_t positions[] = {now + 1, now + 8, now - 8, now + 0x40000000, now ^ 0x80000000, any_word(attacker)};
     mutate(attacker, &attacker->mine.header->read_position, positions[attack_below(attacker, 6)]);
+    attacker->has_lied = true;
 }
 
 static void step_waiting(struct attacker *attacker) {
@@ -327,7 +329,8 @@ bool attack_round(struct attacker *attacker) {
         step->run(attacker);
     }
     /* Read or not: a victim that sends may find its ring full for a while. */
-    bool valid = is_deaf(attacker->attack) || attack_below(attacker, 4) > 0 || read_and_answer(attacker);
+    bool valid =
+        attacker->has_lied || is_deaf(attacker->attack) || attack_below(attacker, 4) > 0 || read_and_answer(attacker);
     if (attacker->fd >= 0 && (ring_reader_sleeps(&attacker->writer) || ring_writer_sleeps(&attacker->reader)))
         doorbell_ring(attacker->fd);
     return valid;

@@ -20,6 +20,7 @@ struct attacker {
     struct ring_writer writer;
     struct ring_reader reader;
     const struct attack *attack;
+    bool has_lied;                  /* about its read position: what it reads now may be overwritten */
     uint64_t random;                /* the generator's state */
     uint32_t recent[RECENT_FRAMES]; /* positions of the last frames written */
     uint32_t recent_count;

@@ -94,7 +94,16 @@ function buildAddon(folder) {
   const defines = ['-DNAPI_VERSION=8', '-DNAPI_CPP_EXCEPTIONS', '-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS'];
   const include = join(root, 'node_modules', 'node-addon-api');
   const args = ['-std=c++17', ...common, ...defines, '-DNODE_GYP_MODULE_NAME=crossings', '-DBUILDING_NODE_EXTENSION'];
-  args.push(`-I${nodeHeaders()}`, `-I${include}`, '-shared', '-o', output, 'native/addon.cc', ...objects);
+  args.push(
+    `-I${nodeHeaders()}`,
+    `-I${include}`,
+    '-shared',
+    '-o',
+    output,
+    'native/addon.cc',
+    'native/descriptors.cc',
+    ...objects,
+  );
   const problem = runCompiler(cxxCompiler, args);
   if (problem) throw new Error(problem);
   return output;

@@ -193,6 +193,7 @@ const WAYS = {
         const stream = channel.toDuplex();
         stream.on('data', got);
         stream.on('error', reject);
+        stream.on('end', resolve); // the peer has closed; the writable side stays open
         stream.on('close', resolve);
       }),
   },

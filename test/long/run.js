@@ -45,6 +45,15 @@ function loadPart(name, file) {
   return part;
 }
 
+/** What a part is called, or why it cannot be used. @param {string} name @param {string} file */
+function titleOf(name, file) {
+  try {
+    return loadPart(name, file).title;
+  } catch (error) {
+    return `(cannot be loaded: ${String(error).split('\n')[0]})`;
+  }
+}
+
 /** Shows progress: a bar on a terminal, otherwise a line now and then. */
 function progressOf(/** @type {number} */ count) {
   const terminal = process.stderr.isTTY;
@@ -90,7 +99,7 @@ async function runOne(name, file, { scale, seed, minutes, endsAt, signal }, prog
     return { name, title, seconds: seconds(), ...result };
   } catch (error) {
     if (signal.aborted) throw error;
-    return { name, title: 'failed', seconds: seconds(), figures: {}, failures: [String(error)] };
+    return { name, title: titleOf(name, file), seconds: seconds(), figures: {}, failures: [String(error)] };
   }
 }
 
@@ -128,7 +137,7 @@ async function runParts(wanted, control) {
 async function main(options, signal) {
   const parts = findParts(options.parts);
   if (options.list) {
-    for (const [name, file] of parts) process.stdout.write(`${name.padEnd(16)} ${loadPart(name, file).title}\n`);
+    for (const [name, file] of parts) process.stdout.write(`${name.padEnd(16)} ${titleOf(name, file)}\n`);
     return 0;
   }
   const names = readNames('--only', options.only, [...parts.keys()]);

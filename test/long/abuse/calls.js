@@ -37,6 +37,7 @@ const JUNK = Object.freeze([
 const isUndefined = (/** @type {any} */ value) => value === undefined;
 const isBoolean = (/** @type {any} */ value) => typeof value === 'boolean';
 const isCount = (/** @type {any} */ value) => Number.isInteger(value) && value >= 0;
+const isEnd = (/** @type {any} */ value) => ['peer-closed', 'peer-died', 'peer-corrupt', 'closed'].includes(value);
 const isMessage = (/** @type {any} */ value) => value === null || Buffer.isBuffer(value);
 const isResult = (/** @type {Check} */ holds) => (/** @type {any} */ result) =>
   typeof result === 'object' && (result.done ? isUndefined(result.value) : holds(result.value));
@@ -134,7 +135,7 @@ add('ref', { args: [[]], returns: (value) => typeof value === 'object', afterClo
 add('unref', { args: [[]], returns: (value) => typeof value === 'object', afterClose: true });
 add('stats', { args: [[]], returns: ({ messagesSent }) => isCount(messagesSent), afterClose: true });
 add('close', { args: [[]], returns: isUndefined, afterClose: true });
-add('closed', { args: [[]], returns: isBoolean, afterClose: true, getter: true });
+add('state', { args: [[]], returns: (value) => value === 'open' || isEnd(value), afterClose: true, getter: true });
 add('maxMessageBytes', { args: [[]], returns: isCount, afterClose: true, getter: true });
 add(Symbol.dispose ?? Symbol.for('nodejs.dispose'), { args: [[]], returns: isUndefined, afterClose: true });
 add(Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose'), { args: [[]], returns: isUndefined, afterClose: true });
@@ -142,4 +143,4 @@ add(Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose'), { args: [[]], retu
 /** The public members of a class. @param {{prototype: any}} type @returns {(string | symbol)[]} */
 const membersOf = ({ prototype }) => Reflect.ownKeys(prototype).filter((name) => name !== 'constructor');
 
-module.exports = { CALLS, HOSTILE, JUNK, membersOf };
+module.exports = { CALLS, HOSTILE, JUNK, isEnd, membersOf };

@@ -42,17 +42,21 @@ const THROWN = [
  * @property {import('./places.js').Place} place
  * @property {import('./states.js').State} state
  * @property {string | symbol} [member] what is called; none: the callback throws
+ * @property {import('./calls.js').Call} [call] its entry in the table
  * @property {any[]} [args]
  * @property {boolean} [junk] are the arguments invalid, or may they be?
  * @property {string} [abort]
  * @property {{value: any}} [thrown]
  */
 
-/** The ways to call a member. @param {string | symbol} member @returns {{how: string, args: any[], junk?: boolean, abort?: string}[]} */
-function waysOf(member) {
-  const { args, signal, getter } = /** @type {import('./calls.js').Call} */ (CALLS.get(member));
+/**
+ * The ways to call a member.
+ * @param {import('./calls.js').Call} call
+ * @returns {{how: string, args: any[], junk?: boolean, abort?: string}[]}
+ */
+function waysOf({ args, signal, getter }) {
   const valid = args.map((list, index) => ({ how: `arguments ${index}`, args: list }));
-  if (getter) return valid;
+  if (getter || args.length === 0) return valid;
   const junk = JUNK.flatMap((value, index) => [
     { how: `junk ${index}`, args: [value], junk: true },
     { how: `junk ${index} second`, args: [args[0][0] ?? 'x', value], junk: true },
@@ -62,23 +66,31 @@ function waysOf(member) {
   return [...valid, ...aborted, ...junk];
 }
 
-/** The members of a class that have no entry in the table. @param {{prototype: any}} type */
-const missingFrom = (type) => membersOf(type).filter((member) => !CALLS.has(member));
+/** The members of a class that have no entry in a table. @param {{prototype: any}} type @param {Map<string | symbol, unknown>} table */
+const missingFrom = (type, table) => membersOf(type).filter((member) => !table.has(member));
 
 /** @param {{prototype: any}} type @returns {Case[]} */
 function allCases(type) {
-  const members = membersOf(type).filter((member) => CALLS.has(member));
   /** @type {Case[]} */
   const cases = [];
   for (const place of PLACES) {
     for (const state of STATES) {
       if (state.notice && place.name !== 'outside') continue; // a callback cannot wait
-      for (const member of members) {
-        for (const { how, ...way } of waysOf(member)) {
+      for (const member of membersOf(type)) {
+        const call = CALLS.get(member);
+        if (call === undefined) continue; // missingFrom() reports it
+        for (const { how, ...way } of waysOf(call)) {
           if (way.junk && place !== PLACES[0]) continue; // a callback changes nothing about the checks of arguments
           // receiveSync() without a timeout is for ever if nothing ends it.
-          if (CALLS.get(member)?.blocks && way.junk && !state.ended) continue;
-          cases.push({ name: `${String(member)}, ${how}, ${place.name}, ${state.name}`, place, state, member, ...way });
+          if (call.blocks && way.junk && !state.ended) continue;
+          cases.push({
+            name: `${String(member)}, ${how}, ${place.name}, ${state.name}`,
+            place,
+            state,
+            member,
+            call,
+            ...way,
+          });
         }
       }
     }
@@ -90,4 +102,4 @@ function allCases(type) {
   return cases;
 }
 
-module.exports = { allCases, missingFrom };
+module.exports = { allCases, missingFrom, waysOf };

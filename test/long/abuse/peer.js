@@ -1,13 +1,19 @@
 'use strict';
 // A peer that the abuse drives by hand, in the same thread: whatever a peer process could do to its socket and its memory, at
 // a chosen moment and at once.
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
 const { CLOSED_WORD, HEADER_BYTES, KIND } = require('../../../lib/channel/layout.js');
 const { native } = require('../../../lib/channel/native.js');
 const { RingReader } = require('../../../lib/channel/ring-reader.js');
 const { RingWriter } = require('../../../lib/channel/ring-writer.js');
-const { openChannel } = /** @type {any} */ (require('../../../lib/index.js'));
+const { listen, openChannel } = /** @type {any} */ (require('../../../lib/index.js'));
 
 const CAPACITY = 65536;
+let paths = 0;
+
+/** A socket path that is not in use. */
+const newPath = () => join(tmpdir(), `abuse-${process.pid}-${paths++}.sock`);
 
 class Peer {
   #fd;
@@ -100,14 +106,33 @@ class Peer {
 
 const hasNumber = (/** @type {number} */ kind) => kind !== KIND.MESSAGE;
 
+/** The peer's half of a handshake. @param {number} fd */
+function greet(fd) {
+  const mine = native.createRegion(CAPACITY, false, false);
+  native.sendHello(fd, mine.handle);
+  return {
+    finish: () => new Peer(fd, mine, native.receiveHello(fd, false)),
+    release: () => native.releaseRegion(mine.handle, mine.buffer), // instead of finish()
+  };
+}
+
 /** A channel and its peer. @param {any} [options] of the channel */
 async function channelAndPeer(options) {
   const [ours, theirs] = native.socketPair();
   const opening = openChannel(ours, { capacity: CAPACITY, ...options });
-  const mine = native.createRegion(CAPACITY, false, false);
-  native.sendHello(theirs, mine.handle);
+  const { finish } = greet(theirs);
   const channel = await opening;
-  return { channel, peer: new Peer(theirs, mine, native.receiveHello(theirs, false)) };
+  return { channel, peer: finish() };
 }
 
-module.exports = { channelAndPeer };
+/** A channel that a server has just accepted, and its peer. @param {any} [options] of the channel */
+async function acceptedAndPeer(options) {
+  const server = await listen(newPath(), { capacity: CAPACITY, ...options });
+  const accepting = server.accept();
+  const { finish } = greet(native.connect(server.path));
+  const channel = await accepting;
+  server.close();
+  return { channel, peer: finish() };
+}
+
+module.exports = { CAPACITY, acceptedAndPeer, channelAndPeer, greet, newPath };

@@ -11,6 +11,7 @@
  * @typedef {object} Place
  * @property {string} name
  * @property {boolean} [coded] does the channel need the options encode and decode?
+ * @property {boolean} [accepted] does the channel come from a server?
  * @property {boolean} [own] is it the user's own code, so that what it throws never reaches the channel?
  * @property {(scene: Scene, inside: () => void) => void} enter arranges that `inside` is called from that place, soon
  */
@@ -39,6 +40,7 @@ function once(inside) {
 /** @type {Place[]} */
 const PLACES = [
   { name: 'outside', own: true, enter: (_, inside) => inside() },
+  { name: 'when a server has accepted', own: true, accepted: true, enter: (_, inside) => inside() },
   {
     name: 'in an onRequest handler',
     enter({ channel, peer }, inside) {

@@ -7,7 +7,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 
 const SCRIPT = join(__dirname, '..', 'abuse', 'process.js');
-const WORK = { short: { share: 0.08, parts: 1 }, long: { share: 1, parts: 2 } };
+const WORK = { short: { share: 0.05, parts: 1 }, long: { share: 1, parts: 2 } };
 const STUCK_MS = 90_000; // in one case: longer than the deadline of its promises
 const LOOK_MS = 1000;
 

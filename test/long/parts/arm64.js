@@ -21,8 +21,8 @@ const COMPILERS = [
 const EMULATORS = ['qemu-aarch64', 'qemu-aarch64-static'];
 
 const MESSAGES = {
-  short: { threads: 20_000, processes: 200_000, channel: 20_000 },
-  long: { threads: 500_000, processes: 10_000_000, channel: 1_000_000 },
+  short: { steps: 50_000, threads: 20_000, processes: 200_000, channel: 20_000 },
+  long: { steps: 1_000_000, threads: 500_000, processes: 10_000_000, channel: 1_000_000 },
 };
 
 /** @param {string[]} command */
@@ -102,12 +102,12 @@ module.exports = {
     if (!compiler || !emulator) return { figures: {}, failures: [], skipped: missing };
     const folder = mkdtempSync(join(tmpdir(), 'crossings-arm64-'));
     try {
-      const { threads, processes, channel } = MESSAGES[scale];
+      const { steps, threads, processes, channel } = MESSAGES[scale];
       const forArm = [...compiler, '-static'];
       const failures = [];
 
       progress(0, 'compiling for arm64');
-      const counts = [`-DTHREAD_MESSAGES=${threads}`, `-DPROCESS_MESSAGES=${processes}`];
+      const counts = [`-DRANDOM_STEPS=${steps}`, `-DTHREAD_MESSAGES=${threads}`, `-DPROCESS_MESSAGES=${processes}`];
       const ring = compile(forArm, join(folder, 'ring-test'), ['test/ring-test.c', ...REGIONS], counts);
       const names = (await start([emulator, ring])).stdout.trim().split('\n');
       for (const [index, name] of names.entries()) {

@@ -10,7 +10,7 @@ const root = join(__dirname, '..', '..', '..');
 const JEST = require.resolve('jest/bin/jest');
 const TEST = join('test', 'channel', 'nothing-is-lost.test.js');
 /** How long new seeds are begun, and how long each one's schedule is. */
-const WORK = { short: { ms: 1, stress: 1 }, long: { ms: 200_000, stress: 1 } };
+const WORK = { short: { ms: 1, stress: 1 }, long: { ms: 150_000, stress: 1 } };
 const OUTPUT_LIMIT = 3000; // characters of a failure
 
 /**

@@ -3,6 +3,7 @@
 use crate::memory::{End, Over};
 use crate::sites::{full_fence, kept, order};
 use loom::sync::atomic::{AtomicU32, Ordering::*};
+use loom::thread;
 use std::sync::atomic::Ordering;
 
 /// native/ring.h: ring_sleeps
@@ -36,8 +37,21 @@ fn check_peer(end: &End) -> Option<Over> {
     if end.socket.drain() {
         return None;
     }
-    let closed = end.peer.closed.load(order("check_peer: ring_load_acquire 2", Acquire)) != 0;
+    let closed = end.peer.closed.load(order("check_peer: ring_load_acquire 2", Acquire)) != 0
+        && kept("check_peer: the second look at closed");
     Some(if closed { Over::PeerClosed } else { Over::PeerDied })
+}
+
+/// The end of crossings_close(): the word first, then the socket.
+fn close(end: &End) {
+    let word_first = kept("crossings_close: the word before the socket");
+    if !word_first {
+        end.die();
+    }
+    end.mine.closed.store(1, order("crossings_close: ring_store_release", Release));
+    if word_first {
+        end.die();
+    }
 }
 
 pub struct CSender {
@@ -150,8 +164,7 @@ impl CSender {
     /// native/crossings.c: crossings_close
     pub fn close(&mut self) {
         self.ring_publish();
-        self.end.mine.closed.store(1, order("crossings_close: ring_store_release", Release));
-        self.end.die();
+        close(&self.end);
     }
 }
 
@@ -227,9 +240,22 @@ impl CReceiver {
         }
     }
 
+    /// native/crossings.c: block_on
+    /// With CROSSINGS_SPIN: it does not sleep.
+    pub fn receive_polling(&mut self) -> Result<u32, Over> {
+        loop {
+            if let Some(message) = self.try_receive() {
+                return Ok(message);
+            }
+            if let Some(end) = self.try_last() {
+                return end;
+            }
+            thread::yield_now();
+        }
+    }
+
     /// native/crossings.c: crossings_close
     pub fn close(&mut self) {
-        self.end.mine.closed.store(1, order("crossings_close: ring_store_release", Release));
-        self.end.die();
+        close(&self.end);
     }
 }

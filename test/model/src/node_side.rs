@@ -199,6 +199,11 @@ impl Node {
         }
     }
 
+    /// lib/channel/ring-reader.js: announceEach
+    pub fn announce_each(&mut self, yes: bool) {
+        self.each = yes;
+    }
+
     /// lib/channel/ring-reader.js: consume
     fn consume(&mut self) {
         self.read += 1;
@@ -264,7 +269,7 @@ impl Node {
             self.atomics.add("Connection.announceSleep: Atomics.add 2", &self.end.mine.waiting_for_room);
         }
         self.end.sleeps.fetch_add((wanted & changed).count_ones(), Ordering::Relaxed);
-        self.each = wanted != 0;
+        self.announce_each(wanted != 0);
         self.asleep = wanted;
         wanted & changed != 0
     }
@@ -274,8 +279,12 @@ impl Node {
         if self.over.is_some() {
             return;
         }
-        let connected = self.end.socket.drain();
+        let socket_first = kept("Connection.answerDoorbell: the socket before the word");
+        let mut connected = !socket_first || self.end.socket.drain();
         let closed = self.atomics.load("Connection.answerDoorbell: Atomics.load", &self.end.peer.closed) != 0;
+        if !socket_first {
+            connected = self.end.socket.drain();
+        }
         if !connected || closed {
             self.over = Some(if closed { Over::PeerClosed } else { Over::PeerDied });
         }
@@ -285,8 +294,14 @@ impl Node {
     pub fn close(&mut self) {
         self.ring_publish();
         self.announce_sleep(0);
+        let word_first = kept("Connection.close: the word before the socket");
+        if !word_first {
+            self.end.die();
+        }
         self.atomics.store("Connection.close: Atomics.store", &self.end.mine.closed, 1);
-        self.end.die();
+        if word_first {
+            self.end.die();
+        }
     }
 
     // ---- Pending calls ----
@@ -326,6 +341,20 @@ impl Node {
         self.begin();
         self.event_loop();
         self.received.take().unwrap()
+    }
+
+    /// lib/channel/channel.js: tryReceive
+    pub fn try_receive(&mut self) -> Option<u32> {
+        self.take()
+    }
+
+    /// lib/channel/outgoing.js: trySend
+    pub fn try_send(&mut self, message: u32) -> bool {
+        let written = self.write(message);
+        if written {
+            self.publish();
+        }
+        written
     }
 
     /// lib/channel/outgoing.js: send

@@ -33,7 +33,7 @@ pub fn full_fence(site: &'static str) {
 /// The Atomics of JavaScript, for one thread. They are sequentially consistent. loom knows SeqCst fences but treats SeqCst
 /// accesses as AcqRel (https://github.com/tokio-rs/loom/issues/180). Therefore a store is modeled as a release store, a
 /// load as an acquire load, and there is a SeqCst fence between a store and the next load. A weakened site is a plain
-/// access: it has no order, and no fence either.
+/// access: it has no order and causes no fence.
 #[derive(Default)]
 pub struct Atomics {
     stored: Cell<bool>, // there was a store since the last load
@@ -53,7 +53,6 @@ impl Atomics {
             word.store(value, Ordering::Release);
             self.stored.set(true);
         } else {
-            self.fence(); // orders the earlier store and the next load, but not this plain store
             word.store(value, Ordering::Relaxed);
         }
     }
@@ -64,7 +63,6 @@ impl Atomics {
             word.fetch_add(1, Ordering::AcqRel);
             self.stored.set(true);
         } else {
-            self.fence();
             word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
     }
