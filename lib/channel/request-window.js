@@ -5,20 +5,31 @@
 
 const MAX_OPEN_REQUESTS = 8192;
 
+/**
+ * @typedef {object} Capacities of the two rings, bytes
+ * @property {number} mine
+ * @property {number} peer
+ */
+
+/** Limit for the payloads of all open requests of one side, in bytes. A single larger one is allowed. @param {Capacities} capacities */
+const maxOpenBytes = ({ mine, peer }) => Math.min(mine, peer);
+
 /** Counts the open requests of this side. */
 class RequestWindow {
+  #capacity;
   #maxBytes;
   #open = 0;
   #bytes = 0;
 
-  /** @param {number} maxBytes limit for the payloads of all open requests: the capacity of this side's ring */
-  constructor(maxBytes) {
-    this.#maxBytes = maxBytes;
+  /** @param {Capacities} capacities */
+  constructor(capacities) {
+    this.#capacity = capacities.mine;
+    this.#maxBytes = maxOpenBytes(capacities);
   }
 
   /** May a request of `size` bytes be sent now? One that is larger than the ring may: sending it fails at once. @param {number} size */
   admits(size) {
-    if (size > this.#maxBytes) return true;
+    if (this.#open === 0 || size > this.#capacity) return true;
     return this.#open < MAX_OPEN_REQUESTS && this.#bytes + size <= this.#maxBytes;
   }
 
@@ -35,4 +46,4 @@ class RequestWindow {
   }
 }
 
-module.exports = { RequestWindow, MAX_OPEN_REQUESTS };
+module.exports = { RequestWindow, MAX_OPEN_REQUESTS, maxOpenBytes };

@@ -34,12 +34,12 @@ class Requests {
 
   /**
    * @param {SendNumbered} send
-   * @param {{mine: number, peer: number}} capacities of the two rings, bytes
+   * @param {import('./request-window.js').Capacities} capacities
    */
   constructor(send, capacities) {
     this.#send = send;
-    this.#window = new RequestWindow(capacities.mine);
-    this.responder = new Responder(send, capacities.peer);
+    this.#window = new RequestWindow(capacities);
+    this.responder = new Responder(send, capacities);
   }
 
   /** Must the ring be read even if no receive is pending? */

@@ -2,7 +2,7 @@
 // Responds to the peer's requests with the handler of onRequest(), and limits how many requests the peer may have open.
 const { CrossingsError, corruptPeer } = require('./errors.js');
 const { KIND } = require('./layout.js');
-const { MAX_OPEN_REQUESTS } = require('./request-window.js');
+const { MAX_OPEN_REQUESTS, maxOpenBytes } = require('./request-window.js');
 
 const MAX_REASON_LENGTH = 1000; // characters of a handler's error message that are sent to the requester
 
@@ -15,11 +15,11 @@ class Responder {
 
   /**
    * @param {import('./requests.js').SendNumbered} send
-   * @param {number} maxBytes limit for the payloads of the peer's open requests: the capacity of its ring
+   * @param {import('./request-window.js').Capacities} capacities
    */
-  constructor(send, maxBytes) {
+  constructor(send, capacities) {
     this.#send = send;
-    this.#maxBytes = maxBytes;
+    this.#maxBytes = maxOpenBytes(capacities);
   }
 
   /** Count a request that has arrived. Throws if the peer has more open requests than its side of the window allows. @param {number} size */
@@ -27,7 +27,8 @@ class Responder {
     this.#open++;
     this.#openBytes += size;
     if (this.#open > MAX_OPEN_REQUESTS) throw corruptPeer(`more than ${MAX_OPEN_REQUESTS} open requests`);
-    if (this.#openBytes > this.#maxBytes) throw corruptPeer('open requests that are larger than its ring');
+    if (this.#open > 1 && this.#openBytes > this.#maxBytes)
+      throw corruptPeer(`more than ${this.#maxBytes} bytes of open requests`);
   }
 
   /** @param {number} number @param {Buffer} payload */

@@ -1,0 +1,29 @@
+'use strict';
+// How the end of a process treats what was sent in its last tick.
+const { library, runScript, success } = require('./support.js');
+
+test('what was sent in the tick that calls process.exit() is published', async () => {
+  const script = `
+    const { channelPair, openChannel } = require(${library});
+    const { spawn } = require('node:child_process');
+    (async () => {
+      if (process.argv[1] === 'child') {
+        const channel = await openChannel(3);
+        for (let i = 0; i < 3; i++) channel.send(String(i));
+        process.exit();
+      }
+      const { channel, port } = channelPair();
+      const child = spawn(process.execPath, ['-e', process.env.SCRIPT, 'child'], { stdio: ['ignore', 'inherit', 'inherit', port.fd] });
+      port.close();
+      const received = [];
+      const end = (await channel);
+      try {
+        for await (const message of end) received.push(String(message));
+      } catch (error) {
+        if (error.code !== 'ERR_PEER_DIED') throw error;
+      }
+      if (received.join() !== '0,1,2') console.log(received);
+    })();`;
+  process.env.SCRIPT = script;
+  expect(await runScript(script).ended).toEqual(success);
+});
