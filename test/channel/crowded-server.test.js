@@ -8,9 +8,18 @@ const { native } = require('../../lib/channel/native.js');
 
 const { connect, listen } = crossings;
 
-/** Starts Node with a script and a limit on descriptors. @param {string} script @param {number} descriptors */
-const runLimited = (script, descriptors) =>
-  watch(spawn('sh', ['-c', `ulimit -n ${descriptors}; exec "$0" -e "$1"`, process.execPath, script], { cwd: root }));
+/** Starts Node with a script and a limit on descriptors; ended after the test. @param {string} script @param {number} descriptors */
+function runLimited(script, descriptors) {
+  const command = `ulimit -n ${descriptors}; exec "$0" -e "$1"`;
+  const watched = watch(spawn('sh', ['-c', command, process.execPath, script], { cwd: root }));
+  closing({
+    async close() {
+      watched.child.kill('SIGKILL'); // does nothing if the test has passed
+      await watched.ended;
+    },
+  });
+  return watched;
+}
 
 /** @param {string} path */
 const serverScript = (path) => `
