@@ -1,14 +1,21 @@
 'use strict';
 // A lying peer is contained: whatever it writes into its memory and its socket, its victim neither crashes nor starves nor
 // grows, and its other channels go on.
-const { STAGES, runStage } = require('./long/parts/hostile-peer.js');
+const { STAGES, closeArena, openArena, runStage } = require('./long/parts/hostile-peer.js');
 
 const seed = Number(process.env.SEED ?? Date.now() % 1e6);
+
+/** @type {ReturnType<typeof openArena>} */
+let arena;
+beforeAll(() => {
+  arena = openArena(seed);
+});
+afterAll(() => closeArena(arena));
 
 for (const stage of STAGES) {
   const obstacle = stage.obstacle();
   (obstacle ? test.skip : test)(`${stage.name}${obstacle && ` (skipped: ${obstacle})`}`, async () => {
-    const outcomes = await runStage(stage, 'short', seed);
+    const outcomes = await runStage(stage, arena, 'short');
     expect(outcomes.flatMap(({ failures }) => failures)).toEqual([]);
   });
 }

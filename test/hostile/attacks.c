@@ -5,6 +5,8 @@
 
 #define STEPS_PER_ROUND 64
 #define FRAMES_PER_ANSWER 8
+#define TOGGLES 32
+#define OPEN_REQUESTS 64
 #define PAYLOAD_BYTES (1 << 20)
 
 /* ---- Choices ---- */
@@ -92,6 +94,14 @@ static void step_request(struct attacker *attacker) {
     write_frame(attacker, 4 + attack_below(attacker, 64), RING_KIND_REQUEST);
 }
 
+/* Like a correct peer in a hurry: never many requests without a response. */
+static void step_polite_request(struct attacker *attacker) {
+    uint64_t frames = attacker->counts.frames;
+    if (attacker->open_requests < OPEN_REQUESTS)
+        write_frame(attacker, 4 + attack_below(attacker, 64), RING_KIND_REQUEST);
+    attacker->open_requests += attacker->counts.frames - frames;
+}
+
 static void step_response(struct attacker *attacker) {
     write_frame(attacker, 4 + attack_below(attacker, 64), RING_KIND_ANSWER + attack_below(attacker, 2));
 }
@@ -114,6 +124,8 @@ static bool read_and_answer(struct attacker *attacker) {
                 ring_publish(&attacker->writer);
             attacker->counts.answers++;
         }
+        if ((kind == RING_KIND_ANSWER || kind == RING_KIND_REFUSAL) && attacker->open_requests > 0)
+            attacker->open_requests--;
         ring_consume(&attacker->reader, size);
     }
     return true;
@@ -139,6 +151,18 @@ static void step_invalid_size(struct attacker *attacker) {
     const uint32_t sizes[] = {most + 2,   capacity,   capacity + 1, 0x7fffffff,        0x80000000,
                               0x80000001, 0xffffffff, 0xfffffff8,   any_word(attacker)};
     mutate(attacker, &target_frame(attacker)->signal, sizes[attack_below(attacker, 9)]);
+}
+
+/* Change the size of the frame that the victim is reading, as fast as the cache line moves between the processors:
+ * finds a size that is read twice. */
+static void step_toggle(struct attacker *attacker) {
+    uint32_t small = 1 + attack_below(attacker, 60), large = 1 + attack_below(attacker, largest(attacker) + 1);
+    for (int i = 0; i < TOGGLES; i++) {
+        uint32_t position = ring_load_relaxed(&attacker->peer.header->read_position) & ~(RING_FRAME_ALIGN - 1);
+        struct ring_frame *frame = ring_frame_at(&attacker->writer, position);
+        mutate(attacker, &frame->signal, small);
+        mutate(attacker, &frame->signal, large);
+    }
 }
 
 static void step_kind(struct attacker *attacker) {
@@ -253,12 +277,16 @@ struct attack {
 static const struct attack ATTACKS[] = {
     {"payload", {{step_message, 1}, {step_payload, 40}}},
     {"sizes", {{step_message, 4}, {step_valid_size, 8}, {step_small_size, 16}, {step_edge_size, 8}}},
+    {"toggle", {{step_toggle, 8}, {step_message, 1}}},
     {"small-sizes", {{step_message, 2}, {step_small_size, 32}, {step_payload, 8}}},
     {"invalid-sizes", {{step_message, 40}, {step_payload, 4}, {step_invalid_size, 1}}},
     {"kinds", {{step_message, 4}, {step_request, 2}, {step_response, 1}, {step_kind, 16}, {step_number, 8}}},
     {"invalid-kinds", {{step_message, 40}, {step_request, 8}, {step_kind, 4}, {step_invalid_kind, 1}}},
     {"messages", {{step_message, 1}}},
     {"request-flood", {{step_request, 1}}},
+    {"polite-request-flood", {{step_polite_request, 1}}},
+    {"response-flood", {{step_response, 1}}},
+    {"doorbell-flood", {{step_message, 1}, {step_doorbell, 8}, {step_packet, 4}}},
     {"deaf-request-flood", {{step_request, 1}}},
     {"deaf", {{step_message, 8}, {step_request, 1}, {step_waiting, 1}}},
     {"requests", {{step_request, 8}, {step_number, 4}, {step_payload, 8}}},

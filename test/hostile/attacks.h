@@ -24,6 +24,7 @@ struct attacker {
     uint64_t random;                /* the generator's state */
     uint32_t recent[RECENT_FRAMES]; /* positions of the last frames written */
     uint32_t recent_count;
+    uint64_t open_requests; /* that have no response yet */
     struct attack_counts counts;
 };
 

@@ -82,10 +82,10 @@ function addonObstacle() {
 
 /** The addon with the sanitizers. @param {string} folder */
 function buildAddon(folder) {
-  const common = ['-g', '-O1', '-fPIC', '-D_GNU_SOURCE', ...SANITIZED];
+  const common = ['-g1', '-O1', '-fPIC', '-D_GNU_SOURCE', ...SANITIZED];
+  const guards = ['-include', 'test/hostile/guards.h']; // in every file that maps or unmaps
   const objects = NATIVE.map((source) => {
     const object = join(folder, `${source.replace('/', '-')}.o`);
-    const guards = ['-include', 'test/hostile/guards.h'];
     const problem = runCompiler(compiler, ['-std=gnu11', ...common, ...guards, '-c', '-o', object, source]);
     if (problem) throw new Error(problem);
     return object;
@@ -98,6 +98,7 @@ function buildAddon(folder) {
     `-I${nodeHeaders()}`,
     `-I${include}`,
     '-shared',
+    ...guards,
     '-o',
     output,
     'native/addon.cc',

@@ -27,7 +27,7 @@ async function fightOnce(fight) {
   const { title, silenceMs = Number.POSITIVE_INFINITY } = fight;
   /** @type {string[]} */
   const failures = [];
-  const victim = spawn(fight.victim[0], fight.victim.slice(1), { env: { ...process.env, ...fight.env } });
+  const victim = spawn(fight.peer, ['--run', ...fight.victim], { env: { ...process.env, ...fight.env } });
   let lastWords = '';
   victim.stderr.on('data', (text) => {
     lastWords = `${lastWords}${text}`.slice(0, SHOWN);

@@ -14,7 +14,8 @@ __attribute__((weak)) long guarded_mappings;
 static inline void *guarded_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset) {
     if (address) /* inside a mapping that has its guards already */
         return mmap(address, bytes, protection, flags, fd, offset);
-    char *base = mmap(NULL, bytes + 2 * GUARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *base =
+        (char *)mmap(NULL, bytes + 2 * GUARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
         return MAP_FAILED;
     guarded_mappings++;

@@ -5,9 +5,11 @@
  *                [--attack NAME,...] [--without NAME,...] [--capacity BYTES] [--ending NAME]
  *                [--fill KIND:SIZE] [--refusal BYTES] [--rounds N]
  *
- * The sessions take turns on the paths. Session number N depends only on the seed and N, so --first N --sessions 1
- * repeats it. At its end the program prints one line of JSON. Exit status: 0, or 1 if the victim published an invalid
- * frame.
+ *   hostile-peer --run VICTIM ARGUMENT...
+ *
+ * The second form runs a victim that ends with the process that started it. The sessions take turns on the paths.
+ * Session number N depends only on the seed and N, so --first N --sessions 1 repeats it. At its end the program prints
+ * one line of JSON. Exit status: 0, or 1 if the victim published an invalid frame.
  */
 #include "attacks.h"
 
@@ -17,11 +19,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_CHOSEN 32
+#define MAX_CHOSEN 64
 #define ROUNDS_PER_LOOK 16         /* rounds between two looks at the socket */
 #define MOST_SESSION_ROUNDS 40000u /* about 2.5 million steps */
 #define CONNECT_SECONDS 10
@@ -304,6 +307,11 @@ static void read_options(int count, char **arguments) {
 }
 
 int main(int count, char **arguments) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing is left when the test is killed, not even a victim that spins */
+    if (count > 2 && strcmp(arguments[1], "--run") == 0) {
+        execvp(arguments[2], arguments + 2);
+        usage(strerror(errno));
+    }
     read_options(count, arguments);
     signal(SIGTERM, stop);
     double began = now(), until = began + options.seconds;

@@ -1,7 +1,7 @@
 'use strict';
 // Fuzzing: of the C code that reads a handshake and frames, guided by coverage and from a committed corpus; of the
 // JavaScript reader over arbitrary memory; and of a whole channel in one thread. libFuzzer where clang has it; otherwise
-// our own driver.
+// our own driver. The corpus: run libFuzzer for a while on a folder, then `-merge=1 -max_len=64` into test/fuzz/corpus.
 const { spawn, spawnSync } = require('node:child_process');
 const { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');

@@ -25,15 +25,16 @@ const SANITIZED_BASE_MIB = 1024; // the sanitizer keeps what was freed
 const C_BASE_MIB = 64;
 const NODE_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=8'];
 const FLOOD_SECONDS = 12; // at most: a flood ends when...
-const PINGS = 100; // ...so many messages have passed through another channel of the victim, which takes 2 s at best
+const PINGS = 30; // ...so many messages have passed through another channel of the victim
 const REFUSAL_BYTES = 600_000_000;
 const REFUSAL_NEEDS_MIB = 5000;
 
 /**
  * @typedef {object} Arena what all fights of one run share
  * @property {string} folder
- * @property {string} peer
+ * @property {string} peer the program
  * @property {number} seed
+ * @property {string} [victim] the program, once it is built
  *
  * @typedef {object} Stage
  * @property {string} name
@@ -47,14 +48,14 @@ const limitMiB = (base) => base + (OWN_RINGS * OWN_CAPACITY) / 2 ** 20;
 
 /** @type {(ways: string[], mustEnd?: boolean) => (arena: Arena, seconds: number, attack?: (string | number)[]) => Promise<import('../../hostile/fight.js').Outcome[]>} */
 const inC = (ways, mustEnd) => async (arena, seconds, attack) => {
-  const program = buildVictim(arena.folder);
+  arena.victim ??= buildVictim(arena.folder);
   const outcomes = [];
   for (const way of ways) {
     const path = join(arena.folder, `${way}.sock`);
     outcomes.push(
       await fightOnce({
         title: `C, ${way}`,
-        victim: [program, path, way],
+        victim: [arena.victim, path, way],
         env: { ...SANITIZER_ENV, ...(mustEnd ? { SESSION_MS: '20000' } : {}) },
         paths: [path],
         peer: arena.peer,
@@ -115,13 +116,12 @@ const full = (/** @type {string} */ frame, /** @type {string} */ ending) => [
   65536,
 ];
 
+/** One attack again and again, until the time is over or the victim's good channel has carried enough. */
 const flood = (/** @type {string} */ attack, /** @type {number} */ seconds, capacity = 65536) => [
   '--attack',
   attack,
   '--rounds',
   1e9,
-  '--sessions',
-  1,
   '--seconds',
   seconds,
   '--capacity',
@@ -175,8 +175,30 @@ const SCENES = [
     attack: flood('deaf-request-flood', FLOOD_SECONDS),
     pings: PINGS,
   },
-  { title: 'responses that nobody asked for', ways: ['forAwait', 'patientRequest'], attack: flood('responses', 1) },
-  { title: 'doorbells', ways: ['forAwait', 'sleeping'], attack: flood('doorbells', 1) },
+  {
+    title: 'requests without end',
+    ways: ['onRequest', 'onRequestLater', 'forAwait'],
+    attack: flood('polite-request-flood', FLOOD_SECONDS),
+    pings: PINGS,
+  },
+  {
+    title: 'messages without end',
+    ways: ['tryReceive', 'forAwait', 'batches', 'sleeping', 'duplex', 'echo', 'onRequest'],
+    attack: flood('messages', FLOOD_SECONDS),
+    pings: PINGS,
+  },
+  {
+    title: 'responses that nobody asked for',
+    ways: ['forAwait', 'patientRequest'],
+    attack: flood('response-flood', FLOOD_SECONDS),
+    pings: PINGS,
+  },
+  {
+    title: 'doorbells',
+    ways: ['forAwait', 'sleeping', 'onRequest'],
+    attack: flood('doorbell-flood', FLOOD_SECONDS),
+    pings: PINGS,
+  },
   {
     title: 'messages from a large ring while a request is pending',
     ways: ['patientRequest'],
@@ -264,44 +286,60 @@ const STAGES = [
   },
 ];
 
+const boundSeconds = { short: 240, long: 600 };
 const SECONDS = { short: 8, long: 200 }; // of mutations; the scenes take 10 to 20 seconds more
 const ALL_SHARES = STAGES.reduce((sum, { share }) => sum + share, 0);
 
-/** @param {Stage} stage @param {'short' | 'long'} scale @param {number} seed */
-async function runStage(stage, scale, seed) {
+/** Compiles what all stages need. Close it at the end. @param {number} seed @returns {Arena} */
+function openArena(seed) {
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
-  try {
-    const arena = { folder, peer: buildPeer(folder), seed };
-    return await stage.run(arena, (SECONDS[scale] * stage.share) / ALL_SHARES);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  return { folder, peer: buildPeer(folder), seed };
 }
+
+/** @param {Arena} arena */
+const closeArena = ({ folder }) => rmSync(folder, { recursive: true });
+
+/** @param {Stage} stage @param {Arena} arena @param {'short' | 'long'} scale */
+const runStage = (stage, arena, scale) => stage.run(arena, (SECONDS[scale] * stage.share) / ALL_SHARES);
 
 /** @param {{scale: 'short' | 'long', seed: number, progress?: (fraction: number, text: string) => void}} options */
 async function run({ scale, seed, progress }) {
   /** @type {Record<string, number | string>} */
   const figures = { mutations: 0, sessions: 0, 'messages received': 0, 'frames sent': 0 };
   const failures = [];
-  for (const [index, stage] of STAGES.entries()) {
-    progress?.(index / STAGES.length, stage.name);
-    const obstacle = stage.obstacle();
-    if (obstacle) {
-      figures[stage.name] = `skipped: ${obstacle}`;
-      continue;
+  const arena = openArena(seed);
+  try {
+    for (const [index, stage] of STAGES.entries()) {
+      progress?.(index / STAGES.length, stage.name);
+      const obstacle = stage.obstacle();
+      if (obstacle) {
+        figures[stage.name] = `skipped: ${obstacle}`;
+        continue;
+      }
+      let mutations = 0;
+      for (const outcome of await runStage(stage, arena, scale)) {
+        failures.push(...outcome.failures);
+        mutations += outcome.peer.mutations;
+        figures.sessions = Number(figures.sessions) + outcome.peer.sessions;
+        figures['frames sent'] = Number(figures['frames sent']) + outcome.peer.frames;
+        figures['messages received'] = Number(figures['messages received']) + (outcome.victim?.messages ?? 0);
+      }
+      figures.mutations = Number(figures.mutations) + mutations;
+      if (stage.share > 0) figures[stage.name] = mutations;
     }
-    let mutations = 0;
-    for (const outcome of await runStage(stage, scale, seed)) {
-      failures.push(...outcome.failures);
-      mutations += outcome.peer.mutations;
-      figures.sessions = Number(figures.sessions) + outcome.peer.sessions;
-      figures['frames sent'] = Number(figures['frames sent']) + outcome.peer.frames;
-      figures['messages received'] = Number(figures['messages received']) + (outcome.victim?.messages ?? 0);
-    }
-    figures.mutations = Number(figures.mutations) + mutations;
-    if (stage.share > 0) figures[stage.name] = mutations;
+  } finally {
+    closeArena(arena);
   }
   return { figures, failures };
 }
 
-module.exports = { name: 'hostile-peer', title: 'A hostile peer', run, STAGES, runStage };
+module.exports = {
+  name: 'hostile-peer',
+  title: 'A hostile peer',
+  boundSeconds,
+  run,
+  STAGES,
+  openArena,
+  closeArena,
+  runStage,
+};
