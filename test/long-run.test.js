@@ -25,6 +25,7 @@ const BODIES = {
   crashes: `process.kill(process.pid, 'SIGSEGV'); await new Promise(() => setTimeout(() => {}, 1e6));`,
   throws: `throw new Error('it is broken');`,
   hangs: `${sleeper} await new Promise(() => setTimeout(() => {}, 1e6));`,
+  waits: `${sleeper.replace('detached: true, ', '')} await new Promise(() => setTimeout(() => {}, 1e6));`,
   leaves: `${sleeper} require('node:fs').writeFileSync(require('node:path').join(require('node:os').tmpdir(), 'rubbish'), '');
     return { figures: {}, failures: [] };`,
 };
@@ -123,12 +124,10 @@ test('what a part leaves behind is ended, removed, and a failure', () => {
   expect(isAlive(sleeperId())).toBe(false);
 });
 
-test.each([
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-])('%s ends every process', async (signal, expected) => {
+/** Starts a run of a part that never ends, and waits until that has started its process. @param {string} part */
+async function startEndless(part) {
   rmSync(sleeperFile, { force: true });
-  const child = spawn(process.execPath, [script, '--parts', parts, '--only', 'hangs'], { env, stdio: 'ignore' });
+  const child = spawn(process.execPath, [script, '--parts', parts, '--only', part], { env, stdio: 'ignore' });
   const ended = new Promise((resolve) => child.on('exit', resolve));
   await until(() => {
     try {
@@ -137,9 +136,24 @@ test.each([
       return false; // the file is not there yet
     }
   });
+  return { child, ended };
+}
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+])('%s ends every process', async (signal, expected) => {
+  const { child, ended } = await startEndless('hangs');
   child.kill(/** @type {NodeJS.Signals} */ (signal));
   expect(await ended).toBe(expected);
   expect(isAlive(sleeperId())).toBe(false);
+});
+
+test('when the run is killed, its part ends with its children', async () => {
+  const { child, ended } = await startEndless('waits');
+  child.kill('SIGKILL');
+  await ended;
+  await until(() => !isAlive(sleeperId()));
 });
 
 test.each([

@@ -1,13 +1,17 @@
 'use strict';
-// The process of one part of the long run: node part.js {"file": …, "scale": …, "seed": …}. Sends its progress and its result to
-// the parent, and ends if the parent is gone.
+// The process of one part of the long run: node part.js {"file": …, "scale": …, "seed": …, "temporary": …}. Sends its progress
+// and its result to the parent, and ends with its children if the parent is gone.
+const { rmSync } = require('node:fs');
 
 /** @param {any} message */
 const tell = (message) => new Promise((resolve) => process.send?.(message, resolve));
 
 async function main() {
-  const { file, scale, seed } = JSON.parse(process.argv[2]);
-  process.once('disconnect', () => process.exit(1));
+  const { file, scale, seed, temporary } = JSON.parse(process.argv[2]);
+  process.once('disconnect', () => {
+    rmSync(temporary, { recursive: true, force: true });
+    process.kill(-process.pid, 'SIGKILL'); // this process leads a group of its own
+  });
   const progress = (/** @type {number} */ fraction, text = '') => {
     tell({ type: 'progress', fraction, text });
   };

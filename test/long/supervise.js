@@ -61,7 +61,7 @@ async function runPart(file, task, bound, { signal, progress }) {
   const mark = randomUUID();
   const temporary = mkdtempSync(join(tmpdir(), 'long-'));
   const env = { ...process.env, [MARK]: mark, TMPDIR: temporary };
-  const argument = JSON.stringify({ file, ...task });
+  const argument = JSON.stringify({ file, temporary, ...task });
   const child = fork(join(__dirname, 'part.js'), [argument], {
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -9,8 +9,8 @@ const { ATTACKS, RECEIVING, allScenarios, nameOf } = require('../event-loop/scen
 
 const VICTIM = join(__dirname, '..', 'event-loop', 'victim.js');
 const WORK = {
-  short: { scenarios: 36, watchMs: 150, fullCapacity: 1 << 25 },
-  long: { scenarios: 460, watchMs: 200, fullCapacity: 1 << 28 },
+  short: { scenarios: 28, watchMs: 150, fullCapacity: 1 << 25 },
+  long: { scenarios: 420, watchMs: 200, fullCapacity: 1 << 28 },
 };
 const SILENCE_MS = { short: 60_000, long: 60_000 }; // without a scenario's result: the event loop is starved
 /**
@@ -22,7 +22,7 @@ const CLOCK_WEIGHT = 0.1;
 const MOST_CPU_BETWEEN_TICKS_MS = 1000;
 /** Many channels that are flooded alike share the time: none gets less than this part of the mean, once that is many batches. */
 const MOST_UNFAIR = 20;
-const MEAN_FOR_FAIRNESS = 8192;
+const MEAN_FOR_FAIRNESS = 4096;
 const TURNS_PER_ANSWER = 10; // of a quiet channel, for each busy channel beside it
 
 /** Scenarios that have found a defect. */
