@@ -13,10 +13,11 @@
 #define DEFAULT_CAPACITY (1u << 20)
 #define DEFAULT_SPIN_US 50
 #define DEFAULT_TIMEOUT_MS 5000
-#define RETRY_MS 5         /* between attempts to connect while there is no listener */
-#define LOCK_TRIES 200     /* attempts to listen, RETRY_MS apart, before doing so without the folder's lock */
-#define LOOKS_PER_CLOCK 64 /* attempts of a spinning wait between two reads of the clock */
-#define MAX_HANDSHAKES 64  /* of one server at the same time */
+#define RETRY_MS 5           /* between attempts to connect while there is no listener */
+#define LOCK_TRIES 200       /* attempts to listen, RETRY_MS apart, before doing so without the folder's lock */
+#define LOOKS_PER_CLOCK 64   /* attempts of a spinning wait between two reads of the clock */
+#define LOOKS_PER_CHECK 1024 /* fruitless crossings_try_ calls between two checks of the peer's end */
+#define MAX_HANDSHAKES 64    /* of one server at the same time */
 
 struct crossings_channel {
     int fd; /* the socket: the doorbell, and the sign that the peer is alive */
@@ -26,6 +27,10 @@ struct crossings_channel {
     crossings_wait wait;
     uint64_t spin_ns;
     bool corked;
+    crossings_status over; /* CROSSINGS_END or CROSSINGS_PEER_DIED once it is known; CROSSINGS_OK before */
+    uint32_t over_at;      /* the read position at that time */
+    uint32_t empty_at;     /* the read position when the ring was last empty, or the peer was last checked */
+    unsigned fruitless;    /* crossings_try_ calls in a row that found nothing to do */
 };
 
 struct crossings_server {
@@ -359,13 +364,28 @@ uint32_t crossings_max_message(const crossings_channel *channel) {
 }
 
 /* Check whether the peer has closed or died. CROSSINGS_OK: neither. Called only when an attempt found nothing to do. */
-static crossings_status check_peer(const crossings_channel *channel) {
+static crossings_status check_peer(crossings_channel *channel) {
+    channel->fruitless = 0;
+    channel->empty_at = channel->reader.position;
+    if (channel->over != CROSSINGS_OK)
+        return channel->over;
     /* Pairs with the release in crossings_close: everything the peer sent before is in the ring. */
-    if (ring_load_acquire(&channel->peer.header->closed))
-        return CROSSINGS_END;
-    return doorbell_drain(channel->fd)                        ? CROSSINGS_OK
-           : ring_load_acquire(&channel->peer.header->closed) ? CROSSINGS_END
-                                                              : CROSSINGS_PEER_DIED;
+    const uint32_t *closed = &channel->peer.header->closed;
+    if (ring_load_acquire(closed))
+        channel->over = CROSSINGS_END;
+    else if (!doorbell_drain(channel->fd))
+        channel->over = ring_load_acquire(closed) ? CROSSINGS_END : CROSSINGS_PEER_DIED;
+    channel->over_at = channel->reader.position;
+    return channel->over;
+}
+
+/* A crossings_try_ call found nothing to do. A program that only polls learns of the peer's end here. */
+static crossings_status look_again(crossings_channel *channel) {
+    if (channel->over != CROSSINGS_OK)
+        return channel->over;
+    if (++channel->fruitless >= LOOKS_PER_CHECK)
+        check_peer(channel); /* the next call returns the end, after everything that was sent before it */
+    return CROSSINGS_AGAIN;
 }
 
 static void publish(crossings_channel *channel) {
@@ -377,22 +397,29 @@ static void publish(crossings_channel *channel) {
 crossings_status crossings_try_send(crossings_channel *channel, const void *message, size_t size) {
     if (size > crossings_max_message(channel))
         return CROSSINGS_TOO_LARGE;
+    if (channel->over != CROSSINGS_OK)
+        return channel->over;
     enum ring_result result = ring_write(&channel->writer, message, (uint32_t)size, RING_KIND_MESSAGE);
     if (result == RING_CORRUPT)
         return CROSSINGS_PEER_CORRUPT;
     if (result == RING_NO || !channel->corked)
         publish(channel); /* also when the ring is full: the peer makes room only after it has seen the messages */
-    return result == RING_OK ? CROSSINGS_OK : CROSSINGS_AGAIN;
+    return result == RING_OK ? CROSSINGS_OK : look_again(channel);
 }
 
 crossings_status crossings_try_receive(crossings_channel *channel, void *buffer, size_t room, size_t *size) {
     const void *payload;
     uint32_t bytes, kind;
     enum ring_result result = ring_peek(&channel->reader, &payload, &bytes, &kind);
-    if (result == RING_NO)
-        return CROSSINGS_AGAIN;
+    if (result == RING_NO) {
+        channel->empty_at = channel->reader.position;
+        return look_again(channel);
+    }
     /* The C interface has no requests, so only messages are valid here. */
     if (result == RING_CORRUPT || kind != RING_KIND_MESSAGE)
+        return CROSSINGS_PEER_CORRUPT;
+    /* An honest peer leaves at most a full ring behind. One that still writes could keep this side reading forever. */
+    if (channel->over != CROSSINGS_OK && channel->reader.position - channel->over_at >= channel->peer.capacity)
         return CROSSINGS_PEER_CORRUPT;
     *size = bytes;
     if (bytes > room)
@@ -401,6 +428,9 @@ crossings_status crossings_try_receive(crossings_channel *channel, void *buffer,
     ring_consume(&channel->reader, bytes);
     if (ring_writer_sleeps(&channel->reader))
         doorbell_ring(channel->fd);
+    /* A ring that is never empty must not hide the peer's end either. */
+    if (channel->reader.position - channel->empty_at >= channel->peer.capacity)
+        check_peer(channel);
     return CROSSINGS_OK;
 }
 

@@ -72,6 +72,10 @@ crossings_status crossings_open(int fd, const crossings_options *options, crossi
 /* The size of the largest message that this channel can send. */
 uint32_t crossings_max_message(const crossings_channel *channel);
 
+/* Every call reports the peer's end: CROSSINGS_END or CROSSINGS_PEER_DIED, receives only after the messages that were
+ * sent before it. A program that only polls with the crossings_try_ functions learns of it within 1024
+ * calls that find nothing to do. */
+
 /* Copy one message into the ring. CROSSINGS_AGAIN: no room now. */
 crossings_status crossings_try_send(crossings_channel *channel, const void *message, size_t size);
 /* The same, but wait for room. */

@@ -14,20 +14,24 @@ struct Entry {
     bool used;
 };
 
-std::mutex mutex; // guards the two tables and last_ticket
-std::map<int, Entry> entries;
-std::map<int64_t, int> offers;          // the descriptor behind each ticket
-int64_t last_ticket = int64_t{1} << 32; // no descriptor is as large
+struct Table {
+    std::mutex mutex; // guards all of it
+    std::map<int, Entry> entries;
+    std::map<int64_t, int> offers;          // the descriptor behind each ticket
+    int64_t last_ticket = int64_t{1} << 32; // no descriptor is as large
+};
+
+Table &table = *new Table; // never destroyed: a thread may end after the static objects
 
 } // namespace
 
 Descriptors::~Descriptors() {
     std::vector<int> mine;
     {
-        std::lock_guard<std::mutex> lock(mutex);
+        std::lock_guard<std::mutex> lock(table.mutex);
         for (int64_t ticket : tickets_)
-            offers.erase(ticket);
-        for (const auto &[fd, entry] : entries)
+            table.offers.erase(ticket);
+        for (const auto &[fd, entry] : table.entries)
             if (entry.owner == this)
                 mine.push_back(fd);
     }
@@ -36,68 +40,68 @@ Descriptors::~Descriptors() {
 }
 
 int Descriptors::hold(int fd) {
-    std::lock_guard<std::mutex> lock(mutex);
-    entries[fd] = {this, false};
+    std::lock_guard<std::mutex> lock(table.mutex);
+    table.entries[fd] = {this, false};
     return fd;
 }
 
 int Descriptors::hold(const struct handshake_listener &listener) {
-    std::lock_guard<std::mutex> lock(mutex);
-    entries[listener.fd] = {this, true};
+    std::lock_guard<std::mutex> lock(table.mutex);
+    table.entries[listener.fd] = {this, true};
     listeners_[listener.fd] = listener;
     return listener.fd;
 }
 
 bool Descriptors::use(int fd) {
-    std::lock_guard<std::mutex> lock(mutex);
-    auto found = entries.find(fd);
-    if (found != entries.end() && (found->second.used || found->second.owner != this))
+    std::lock_guard<std::mutex> lock(table.mutex);
+    auto found = table.entries.find(fd);
+    if (found != table.entries.end() && (found->second.used || found->second.owner != this))
         return false;
-    entries[fd] = {this, true};
+    table.entries[fd] = {this, true};
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     return true;
 }
 
 int64_t Descriptors::offer(int fd) {
-    std::lock_guard<std::mutex> lock(mutex);
-    offers[++last_ticket] = fd;
-    tickets_.insert(last_ticket);
-    return last_ticket;
+    std::lock_guard<std::mutex> lock(table.mutex);
+    table.offers[++table.last_ticket] = fd;
+    tickets_.insert(table.last_ticket);
+    return table.last_ticket;
 }
 
 int Descriptors::redeem(int64_t ticket) {
-    std::lock_guard<std::mutex> lock(mutex);
-    auto found = offers.find(ticket);
-    if (found == offers.end())
+    std::lock_guard<std::mutex> lock(table.mutex);
+    auto found = table.offers.find(ticket);
+    if (found == table.offers.end())
         return -1;
     int fd = found->second;
-    offers.erase(found);
-    entries[fd] = {this, true};
+    table.offers.erase(found);
+    table.entries[fd] = {this, true};
     return fd;
 }
 
 void Descriptors::withdraw(int64_t ticket) {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(table.mutex);
     tickets_.erase(ticket);
-    auto found = offers.find(ticket);
-    if (found == offers.end())
+    auto found = table.offers.find(ticket);
+    if (found == table.offers.end())
         return;
-    entries.erase(found->second);
+    table.entries.erase(found->second);
     ::close(found->second); // under the lock: no other thread can hold a new descriptor of this number before it
-    offers.erase(found);
+    table.offers.erase(found);
 }
 
 /* Remove a descriptor of this thread from the table. False: it was not there. */
 bool Descriptors::forget(int fd) {
-    auto found = entries.find(fd);
-    if (found == entries.end() || found->second.owner != this)
+    auto found = table.entries.find(fd);
+    if (found == table.entries.end() || found->second.owner != this)
         return false;
-    entries.erase(found);
+    table.entries.erase(found);
     return true;
 }
 
 void Descriptors::close(int fd) {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(table.mutex);
     if (!forget(fd))
         return;
     auto listener = listeners_.find(fd);
@@ -109,12 +113,12 @@ void Descriptors::close(int fd) {
 }
 
 void Descriptors::disown(int fd) {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(table.mutex);
     forget(fd);
 }
 
 void Descriptors::unlisten(int fd) {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(table.mutex);
     auto listener = listeners_.find(fd);
     if (listener == listeners_.end())
         return;

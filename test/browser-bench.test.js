@@ -252,6 +252,15 @@ describeInBrowser('the benchmark page', () => {
   test('two saved runs are compared with a verdict for each mechanism, and the address names them', async () => {
     const saved = (await api('/api/runs')).runs.find((/** @type {any} */ { state }) => state === 'done');
     const { run } = await api(`/api/runs/${saved.id}`);
+    // A busy machine may have taken too few samples for a verdict.
+    const enough = (/** @type {number[]} */ samples) =>
+      Array.from({ length: 12 }, (_, n) => samples[n % samples.length]);
+    for (const { roundTrip, throughput } of run.results) {
+      roundTrip.sampleP50Ns = enough(roundTrip.sampleP50Ns);
+      roundTrip.sampleFloorNs = enough(roundTrip.sampleFloorNs);
+      throughput.messagesPerSecond.samples = enough(throughput.messagesPerSecond.samples);
+    }
+    writeFileSync(join(folder, `${saved.id}.json`), JSON.stringify(run));
     run.id = OTHER_RUN;
     run.startedAt = new Date(Date.parse(run.startedAt) + 60_000).toISOString();
     run.results.at(-1).roundTrip.sampleP50Ns = run.results

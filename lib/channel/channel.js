@@ -6,7 +6,7 @@ const { receiveBlocking } = require('./blocking.js');
 const { Connection } = require('./connection.js');
 const { Cursor } = require('./cursor.js');
 const { CrossingsError } = require('./errors.js');
-const { Incoming, orNull, toResult } = require('./incoming.js');
+const { Incoming, orNull } = require('./incoming.js');
 const { CLOSED, CORRUPT, OPEN, STATE_NAMES } = require('./life.js');
 const { invalidArgument, readMax, readSignal, readTimeout } = require('./options.js');
 const { Outgoing } = require('./outgoing.js');
@@ -309,7 +309,7 @@ class Channel {
    */
   toDuplex(options) {
     if (this.#connection.state === CLOSED) this.#connection.throwError();
-    return toDuplex(/** @type {any} */ (this), (signal) => this.#incoming.receive(signal, toResult), options);
+    return toDuplex(/** @type {any} */ (this), (signal) => this.#incoming.next(signal), options);
   }
 
   /**
@@ -318,7 +318,7 @@ class Channel {
    */
   toWebStreams() {
     if (this.#connection.state === CLOSED) this.#connection.throwError();
-    return toWebStreams(/** @type {any} */ (this), () => this.#incoming.receive(undefined, toResult));
+    return toWebStreams(/** @type {any} */ (this), () => this.#incoming.next(undefined));
   }
 
   // ---- Lifetime ----

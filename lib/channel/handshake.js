@@ -23,6 +23,7 @@ const { native } = require('./native.js');
  * @property {number} startedAt performance.now()
  * @property {() => void} look receives the peer's hello if it is there
  * @property {(error: unknown) => void} refuse ends the handshake, unless it has ended
+ * @property {(yes: boolean) => void} keepAlive does it keep the process alive? It does at first.
  */
 
 /** setTimeout() for any time; Infinity sets no timer. @param {() => void} call @param {number} ms */
@@ -86,6 +87,15 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
     reject(error);
   }
 
+  /** @param {boolean} yes */
+  function keepAlive(yes) {
+    if (ended) return;
+    if (yes) poller?.ref();
+    else poller?.unref();
+    if (yes) timeout?.ref();
+    else timeout?.unref();
+  }
+
   function look() {
     if (ended || !mine) return;
     /** @type {Region | null} */
@@ -142,7 +152,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
   } catch (error) {
     refuse(error);
   }
-  return { channel: connecting, ...peer, startedAt: performance.now(), look, refuse };
+  return { channel: connecting, ...peer, startedAt: performance.now(), look, refuse, keepAlive };
 }
 
 /**

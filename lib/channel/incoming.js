@@ -90,6 +90,11 @@ class Incoming {
     return received;
   }
 
+  /** The next message or the end, as an iterator's result. Never throws. @param {AbortSignal | undefined} signal */
+  async next(signal) {
+    return this.receive(signal, toResult);
+  }
+
   /** Iterates over messages until the peer closes. */
   messages() {
     if (this.#isClosedHere) this.#connection.throwError();
@@ -176,4 +181,4 @@ const orNull = (message) => (message === ENDED ? null : message);
 /** The result of an iterator's next(). @param {unknown} message */
 const toResult = (message) => (message === ENDED ? END : { value: message, done: false });
 
-module.exports = { Incoming, orNull, toResult };
+module.exports = { Incoming, orNull };

@@ -47,8 +47,9 @@ function schedule() {
 const resumable = { unreferenced: false, resume: resumeLooking };
 const unreferencedOnly = { unreferenced: true, resume: resumeLooking };
 
+/** Look at once, in the place of the queue: a microtask would run after all others have spent the turn. */
 function resumeLooking() {
-  if (lookers.size > 0) schedule();
+  look();
 }
 
 function look() {

@@ -120,6 +120,7 @@ class Server {
     if (this.#handshakes.size >= MAX_HANDSHAKES) this.#drop(findVictim(this.#handshakes));
     const handshake = startHandshake(fd, this.#options, this.#options.timeout, this.#stop.signal, this.#checks);
     this.#handshakes.add(handshake);
+    if (this.#unreferenced) handshake.keepAlive(false);
     handshake.channel
       .finally(() => this.#handshakes.delete(handshake))
       .then(
@@ -209,6 +210,7 @@ class Server {
   ref() {
     if (this.#unreferenced && !this.closed) this.#poller.ref();
     this.#unreferenced = false;
+    for (const handshake of this.#handshakes) handshake.keepAlive(true);
     return this;
   }
 
@@ -216,6 +218,7 @@ class Server {
   unref() {
     if (!this.closed) this.#poller.unref();
     this.#unreferenced = true;
+    for (const handshake of this.#handshakes) handshake.keepAlive(false);
     return this;
   }
 

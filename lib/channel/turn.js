@@ -14,7 +14,6 @@ let left = 1; // messages until the next reading
 let readAt = 0;
 let endsAt = 0; // 0: the clock has not been read in this turn
 let spent = false;
-let turns = 0;
 /** @type {Set<Resumable>} */
 const queued = new Set(); // resumed in the next turn
 /** @type {Set<Resumable>} */
@@ -53,14 +52,20 @@ function begin() {
 }
 
 /**
- * Resume all members. A busy one may spend the whole budget before the others continue, so each turn begins with another one.
+ * Resume the members until the budget is spent. Those that were not reached come first in the next turn: otherwise the first
+ * busy ones would starve the others.
  * @param {Set<Resumable>} waiting
  */
 function resumeAll(waiting) {
   const all = [...waiting];
   waiting.clear();
-  const first = turns++ % all.length;
-  for (let i = 0; i < all.length; i++) all[(first + i) % all.length].resume();
+  let next = 0;
+  while (next < all.length && !spent) all[next++].resume();
+  const again = [...waiting];
+  waiting.clear();
+  for (const each of [...all.slice(next), ...again]) waiting.add(each);
+  // begin() is scheduled, because the clock has been read in this turn. The timer is started by the first that waits for it.
+  if (waiting === delayed && waiting.size > 0 && again.length === 0) delayTurn();
 }
 
 /**
@@ -72,6 +77,10 @@ function beginDelayed() {
   left = stride;
   if (endsAt !== 0) endsAt = performance.now() + TURN_MS;
   resumeAll(delayed);
+}
+
+function delayTurn() {
+  setTimeout(beginDelayed, 1).unref();
 }
 
 /** Makes the next take() read the clock. Call this after work that may have taken a long time. */
@@ -87,7 +96,7 @@ function resumeNext(resumable) {
   if (queued.has(resumable)) return;
   if (resumable.unreferenced) {
     // An immediate would keep the process alive.
-    if (delayed.size === 0) setTimeout(beginDelayed, 1).unref();
+    if (delayed.size === 0) delayTurn();
     delayed.add(resumable);
     return;
   }

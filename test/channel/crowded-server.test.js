@@ -71,6 +71,28 @@ describe('a server that listens and is referenced keeps its process alive', () =
     expect(await child.ended).toEqual({ ...success, output: 'ready\n' });
   });
 
+  test.each(['before', 'after'])('but no silent client does that which came %s unref()', async (order) => {
+    const path = newPath();
+    const unref = { before: "once('data', () => server.unref())", after: "once('data', () => {}); server.unref()" }[
+      order
+    ];
+    const child = runLimited(
+      `${serverScript(path)}
+      listen(${JSON.stringify(`${path}-2`)}, { timeout: Infinity }).then(async (server) => {
+        (await opening).close();
+        console.log('ready');
+        process.stdin.${unref};
+        process.stdin.on('end', () => {});
+      });`,
+      100,
+    );
+    await child.ready;
+    await connectSilently(`${path}-2`);
+    await pause(300); // the server has accepted it
+    child.child.stdin?.end('go on');
+    expect(await child.ended).toEqual({ ...success, output: 'ready\n' });
+  });
+
   test('but not if it is not referenced', async () => {
     const path = newPath();
     const child = runLimited(

@@ -15,7 +15,7 @@ function leaveStale(path) {
 }
 
 describe('of two servers that take over a stale socket file at once', () => {
-  const ROUNDS = 1000;
+  const ROUNDS = 300;
 
   /** A thread that listens at the path in each round, at the moment that the shared word announces the round. */
   const RIVAL = `

@@ -16,9 +16,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -212,9 +214,14 @@ static crossings_status send_by_trying(crossings_channel *channel, size_t size) 
 
 static crossings_status receive_one(crossings_channel *channel, const struct round *round, struct sequence *sequence) {
     size_t size = 0;
-    crossings_status status = strcmp(round->way, "try") == 0
-                                  ? receive_by_trying(channel, &size)
-                                  : crossings_receive(channel, incoming, sizeof incoming, &size, -1);
+    crossings_status status = CROSSINGS_AGAIN;
+    if (strcmp(round->way, "try") == 0)
+        status = receive_by_trying(channel, &size);
+    else if (strcmp(round->way, "bare") == 0)
+        while (status == CROSSINGS_AGAIN)
+            status = crossings_try_receive(channel, incoming, sizeof incoming, &size);
+    else
+        status = crossings_receive(channel, incoming, sizeof incoming, &size, -1);
     if (status == CROSSINGS_OK)
         take(sequence, size);
     return status;
@@ -222,7 +229,14 @@ static crossings_status receive_one(crossings_channel *channel, const struct rou
 
 static crossings_status send_one(crossings_channel *channel, const struct round *round, uint32_t number) {
     uint32_t size = numbered_write(outgoing, round->seed, number);
-    return strcmp(round->way, "try") == 0 ? send_by_trying(channel, size) : crossings_send(channel, outgoing, size, -1);
+    crossings_status status = CROSSINGS_AGAIN;
+    if (strcmp(round->way, "try") == 0)
+        return send_by_trying(channel, size);
+    if (strcmp(round->way, "bare") != 0)
+        return crossings_send(channel, outgoing, size, -1);
+    while (status == CROSSINGS_AGAIN)
+        status = crossings_try_send(channel, outgoing, size);
+    return status;
 }
 
 /* Does what the scenario leaves to the survivor until the peer's end. Returns how the peer ended. */
@@ -249,12 +263,20 @@ static bool serve(crossings_channel *channel, const struct round *round) {
     crossings_status rest; /* what had arrived is delivered first, also to a peer that was only sending */
     while ((rest = crossings_receive(channel, incoming, sizeof incoming, &size, -1)) == CROSSINGS_OK)
         take(&sequence, size);
-    crossings_status again = crossings_receive(channel, incoming, sizeof incoming, &size, -1);
+    crossings_status later[] = {
+        rest,
+        crossings_receive(channel, incoming, sizeof incoming, &size, -1),
+        crossings_try_receive(channel, incoming, sizeof incoming, &size),
+        crossings_send(channel, "x", 1, -1),
+        crossings_try_send(channel, "x", 1),
+    };
     crossings_close(channel);
-    printf("{\"event\": \"channel\", \"code\": \"%s\", \"later\": [\"%s\", \"%s\"], \"received\": %u, \"sent\": %u, "
+    char codes[200] = "";
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        snprintf(codes + strlen(codes), sizeof codes - strlen(codes), "%s\"%s\"", i ? ", " : "", code_of(later[i]));
+    printf("{\"event\": \"channel\", \"code\": \"%s\", \"later\": [%s], \"received\": %u, \"sent\": %u, "
            "\"last\": %s, \"fault\": \"%s\"}\n",
-           code_of(end), code_of(rest), code_of(again), sequence.count, sent, sequence.last_words ? "true" : "false",
-           sequence.fault);
+           code_of(end), codes, sequence.count, sent, sequence.last_words ? "true" : "false", sequence.fault);
     fflush(stdout);
     return sequence.last_words > 0;
 }
@@ -307,6 +329,7 @@ static int survivor(const char *base) {
 }
 
 int main(int count, char **arguments) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with the matrix */
     numbered_init();
     if (count == 10 && strcmp(arguments[1], "victim") == 0)
         return victim(arguments + 2);

@@ -54,6 +54,15 @@ const receiving = {
     }
   },
   poll: (channel, take) => pollWith(channel, take, () => channel.tryReceive()),
+  async bare(channel, take) {
+    // Never yields, unless take() does.
+    for (;;) {
+      const message = channel.tryReceive();
+      const taken = message === null ? undefined : take(message);
+      if (taken !== undefined) await taken;
+      if (message === null && channel.state === 'peer-closed') return;
+    }
+  },
   into(channel, take) {
     const target = Buffer.alloc(LARGEST);
     return pollWith(channel, take, () => {
@@ -106,10 +115,16 @@ const sending = {
   async poll(channel, message) {
     while (!channel.trySend(message)) await nextTurn();
   },
+  bare(channel, message) {
+    while (!channel.trySend(message));
+  },
 };
 
 /** The way to send that goes with a way to receive. @param {string} way */
-const wayToSend = (way) => sending[way === 'poll' || way === 'into' || way === 'read' ? 'poll' : 'receive'];
+function wayToSend(way) {
+  if (way === 'bare') return sending.bare;
+  return way === 'poll' || way === 'into' || way === 'read' ? sending.poll : sending.receive;
+}
 
 // ---- The victim ----
 
@@ -262,13 +277,13 @@ async function serve(channel, { scenario, way, seed }) {
         await take(message);
       }
     },
-    request() {
+    async request() {
       channel.onRequest((/** @type {Buffer} */ request) => {
         sequence.take(request);
         sent++; // the response
         return request;
       });
-      return receiving.receive(channel, take);
+      if ((await channel.closed) === 'peer-died') throw Object.assign(new Error('died'), { code: 'ERR_PEER_DIED' });
     },
     async respond() {
       /** @type {Promise<void>[]} */
@@ -288,11 +303,12 @@ async function serve(channel, { scenario, way, seed }) {
 
   const code = await codeOf(scenarios[scenario]);
   // What had arrived is delivered first, also to a side that was only sending.
-  const rest = channel.closed ? code : await codeOf(() => receiving.receive(channel, take));
+  const rest = channel.state === 'closed' ? code : await codeOf(() => receiving.receive(channel, take));
   /** @type {string[]} */
-  const later = channel.closed
-    ? [rest]
-    : [rest, await codeOf(() => channel.receive()), ...(rest === 'END' ? [] : await laterCalls(channel))];
+  const later =
+    channel.state === 'closed'
+      ? [rest]
+      : [rest, await codeOf(() => channel.receive()), ...(rest === 'END' ? [] : await laterCalls(channel))];
   await channel.close();
   print({
     event: 'channel',
@@ -369,6 +385,11 @@ async function echo(channel) {
   for await (const message of channel) await channel.send(message);
   await channel.close();
 }
+
+const parent = process.ppid;
+setInterval(() => {
+  if (process.ppid !== parent) process.exit(1); // the matrix itself has ended
+}, 1000).unref();
 
 if (role === 'victim') victim();
 else survivor();

@@ -9,6 +9,7 @@
 /* Everything that the sources include comes first, so that the macros below do not change the headers. */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -82,12 +84,16 @@ void step_reached(struct step_place *place);
 #define connect(...) STEP_CALL(connect, __VA_ARGS__)
 #define fchmod(...) STEP_CALL(fchmod, __VA_ARGS__)
 #define fcntl(...) STEP_CALL(fcntl, __VA_ARGS__)
+#define flock(...) STEP_CALL(flock, __VA_ARGS__)
+#define fstat(...) STEP_CALL(fstat, __VA_ARGS__)
+#define fstatat(...) STEP_CALL(fstatat, __VA_ARGS__)
 #define ftruncate(...) STEP_CALL(ftruncate, __VA_ARGS__)
 #define getsockopt(...) STEP_CALL(getsockopt, __VA_ARGS__)
 #define listen(...) STEP_CALL(listen, __VA_ARGS__)
 #define memfd_create(...) STEP_CALL(memfd_create, __VA_ARGS__)
 #define mmap(...) STEP_CALL(mmap, __VA_ARGS__)
 #define munmap(...) STEP_CALL(munmap, __VA_ARGS__)
+#define open(...) STEP_CALL(open, __VA_ARGS__)
 #define poll(...) STEP_CALL(poll, __VA_ARGS__)
 #define recvmmsg(...) STEP_CALL(recvmmsg, __VA_ARGS__)
 #define recvmsg(...) STEP_CALL(recvmsg, __VA_ARGS__)
@@ -95,5 +101,6 @@ void step_reached(struct step_place *place);
 #define sendmsg(...) STEP_CALL(sendmsg, __VA_ARGS__)
 #define socket(...) STEP_CALL(socket, __VA_ARGS__)
 #define unlink(...) STEP_CALL(unlink, __VA_ARGS__)
+#define unlinkat(...) STEP_CALL(unlinkat, __VA_ARGS__)
 
 #endif

@@ -62,7 +62,7 @@ const modelSource = readdirSync(join(__dirname, 'src'))
 
 /** Every site that the model names. */
 const modelSites = () =>
-  [...new Set([...modelSource.matchAll(/"([\w.#]+: [\w. ]+)"/g)].map(([, site]) => site))].sort();
+  [...new Set([...modelSource.matchAll(/"([\w.#]+: [\w. -]+)"/g)].map(([, site]) => site))].sort();
 
 /** Every function that the model says it mirrors. */
 const mirrored = () =>

@@ -136,25 +136,31 @@ function processSend(serialization) {
   };
 }
 
-/** @param {() => any} address @param {string} title @returns {Transport} */
-function overNet(address, title) {
+/** @param {() => any} listenAt @param {string} title @returns {Transport} */
+function overNet(listenAt, title) {
   return {
     title,
     style: 'events',
     work: WORK.kernel,
     async start(place) {
-      const server = net.createServer().listen(address());
+      const server = net.createServer().listen(listenAt());
       await new Promise((resolve) => server.once('listening', resolve));
       const where = /** @type {any} */ (server.address());
-      spawnOther({ ...place, args: [...place.args, String(where.port ?? where)] }, ['ignore', 'ignore', 'inherit']);
-      const socket = await new Promise((resolve) => server.once('connection', resolve));
-      server.close();
+      const address = String(where.port ?? where).replace('\0', '@'); // an argument cannot contain a null character
+      const other = spawnOther({ ...place, args: [...place.args, address] }, ['ignore', 'ignore', 'inherit']);
+      const socket = await new Promise((resolve, reject) => {
+        server.once('connection', resolve);
+        other.once('exit', () => reject(new Error('The other side ended before it connected.')));
+      }).finally(() => server.close());
       socket.setNoDelay?.(true);
       return overStream(socket, place.sizeBytes);
     },
     async join(sizeBytes) {
       const where = String(process.argv.at(-1));
-      const socket = net.connect(/^\d+$/.test(where) ? { port: Number(where), host: '127.0.0.1' } : { path: where });
+      const isPort = /^\d+$/.test(where);
+      const socket = net.connect(
+        isPort ? { port: Number(where), host: '127.0.0.1' } : { path: where.replace('@', '\0') },
+      );
       socket.setNoDelay(true);
       await new Promise((resolve) => socket.once('connect', resolve));
       return overStream(socket, sizeBytes);
@@ -324,7 +330,8 @@ const transports = {
     },
     join: async (sizeBytes) => overStream({ in: process.stdin, out: process.stdout }, sizeBytes),
   },
-  'net-unix': overNet(() => join(tmpdir(), `crossings-net-${process.pid}.sock`), 'net over a Unix socket'),
+  // An abstract address: it leaves no file behind, however the process ends.
+  'net-unix': overNet(() => `\0crossings-net-${process.pid}`, 'net over a Unix socket'),
   'net-tcp': overNet(() => ({ port: 0, host: '127.0.0.1' }), 'net over TCP'),
   port: {
     title: 'MessagePort to a worker',

@@ -66,6 +66,7 @@ function fillRing(end) {
 /** Each makes one step on one channel. @type {Record<string, (end: End) => void>} */
 const ATTACKS = {
   messages: (end) => write(end, SMALL, KIND.MESSAGE),
+  'messages beside a quiet channel': (end) => write(end, SMALL, KIND.MESSAGE),
   'empty messages': (end) => write(end, EMPTY, KIND.MESSAGE),
   /** As fast as they are read: the ring never holds more than one. */
   'messages one by one'(end) {

@@ -5,6 +5,7 @@
 const ATTACKS = [
   ['messages', 1],
   ['messages', 64],
+  ['messages beside a quiet channel', 8],
   ['messages one by one', 1],
   ['messages one by one', 64],
   ['steady messages', 1],
@@ -51,6 +52,9 @@ const WAYS = [
   'tryReceive',
 ];
 
+/** Ways that take messages as fast as they can, so that many channels share the time. */
+const RECEIVING = ['receive', 'for await', 'batches', 'tryReceive'];
+
 const WAITING = [{}, { wait: 'sleep' }, { wait: 'spin' }, { spinMicros: 0 }];
 
 /**
@@ -82,4 +86,4 @@ const allScenarios = () =>
 const nameOf = ({ attack, channels, way, options }) =>
   `${attack}${channels > 1 ? ` on ${channels} channels` : ''}, received by ${way}, ${JSON.stringify(options)}`;
 
-module.exports = { ATTACKS, WAITING, WAYS, allScenarios, nameOf };
+module.exports = { ATTACKS, RECEIVING, WAITING, WAYS, allScenarios, nameOf };

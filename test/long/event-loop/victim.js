@@ -1,6 +1,7 @@
 'use strict';
 // Receives floods while a timer runs: node victim.js {"scenarios": […], "watchMs": …, "capacity": …, "path": …}. Prints one line
-// of JSON for each scenario: the timer's ticks, its largest lateness, and how much processor time it all took.
+// of JSON for each scenario: the timer's ticks, its largest lateness, and how much processor time it all took; the
+// messages that arrived, and the fewest on one channel.
 const { spawn } = require('node:child_process');
 const { join } = require('node:path');
 const { setTimeout: pause } = require('node:timers/promises');
@@ -8,6 +9,8 @@ const { listen } = /** @type {any} */ (require('../../../lib/index.js'));
 
 const TIMER_MS = 1;
 const CAPACITY = 1 << 20;
+const ANSWERS = 'echoes of messages and answers to requests';
+const MANY_FACTOR = 4; // many channels are watched for longer, so that each gets many turns
 const { scenarios, watchMs, fullCapacity, path } = JSON.parse(process.argv[2]);
 
 /** Errors of the channel are how these loops end. @param {any} error */
@@ -107,33 +110,64 @@ async function watchTimer(ms) {
   };
 }
 
-/** @param {import('./scenarios.js').Scenario} scenario */
-async function run({ attack, channels, way, options, fills, gone }) {
-  const decode = way.includes('decoded') ? (/** @type {Buffer} */ bytes) => bytes : undefined;
-  const server = await listen(path, { capacity: CAPACITY, decode, ...options });
-  const task = { path, attack, channels, capacity: fills ? fullCapacity : CAPACITY };
-  const attacker = spawn(process.execPath, [join(__dirname, 'attacker.js'), JSON.stringify(task)], {
+/**
+ * Channels to a peer of their own.
+ * @param {{attack: string, channels: number, capacity: number}} task
+ * @param {any} options
+ */
+async function openChannels(task, options) {
+  const server = await listen(path, { capacity: CAPACITY, ...options });
+  const attacker = spawn(process.execPath, [join(__dirname, 'attacker.js'), JSON.stringify({ ...task, path })], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = new Promise((resolve) => attacker.once('exit', resolve));
   const ready = new Promise((resolve) => attacker.stdout.once('data', resolve));
-  const opened = await Promise.all(Array.from({ length: channels }, () => server.accept()));
+  const channels = await Promise.all(Array.from({ length: task.channels }, () => server.accept()));
   await ready;
+  await server.close();
+  const close = async () => {
+    attacker.kill('SIGKILL');
+    for (const channel of channels) await channel.close();
+    await exited;
+  };
+  return { channels, exited, close };
+}
+
+/** One request after the other, to a peer that answers at once. @param {any} options */
+async function quietChannel(options) {
+  const { channels, close } = await openChannels({ attack: ANSWERS, channels: 1, capacity: CAPACITY }, options);
+  const counted = { answers: 0 };
+  const ask = async () => {
+    for (;;) {
+      await channels[0].request('question');
+      counted.answers++;
+    }
+  };
+  ask().catch(ended);
+  return { counted, close };
+}
+
+/** @param {import('./scenarios.js').Scenario} scenario */
+async function run({ attack, channels: count, way, options, fills, gone }) {
+  const beside = attack.includes('beside a quiet channel') ? await quietChannel(options) : undefined;
+  const decode = way.includes('decoded') ? (/** @type {Buffer} */ bytes) => bytes : undefined;
+  const task = { attack, channels: count, capacity: fills ? fullCapacity : CAPACITY };
+  const { channels, exited, close } = await openChannels(task, { decode, ...(beside ? {} : options) });
   if (gone) await exited;
-  for (const channel of opened) {
+  for (const channel of channels) {
     try {
       Promise.resolve(WAYS[way](channel)).catch(ended);
     } catch (error) {
       ended(error);
     }
   }
-  const result = await watchTimer(watchMs);
-  attacker.kill('SIGKILL');
-  const received = opened.reduce((sum, channel) => sum + channel.stats().messagesReceived, 0);
-  for (const channel of opened) await channel.close();
-  await server.close();
-  await exited;
-  return { ...result, received };
+  const before = beside?.counted.answers ?? 0;
+  const result = await watchTimer(watchMs * (count > 1 ? MANY_FACTOR : 1));
+  const received = channels.map((channel) => channel.stats().messagesReceived);
+  const answers = beside ? beside.counted.answers - before : null;
+  await close();
+  await beside?.close();
+  return { ...result, answers, received: received.reduce((sum, each) => sum + each), least: Math.min(...received) };
 }
 
 async function main() {

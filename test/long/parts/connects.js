@@ -19,7 +19,8 @@ module.exports = {
     try {
       const program = buildSoak(folder);
       const path = join(folder, 'soak.sock');
-      const node = { server: nodeSide('serve', { path, count }), client: nodeSide('connect', { path, count }) };
+      const task = { path, count, capacity: 65_536 };
+      const node = { server: nodeSide('serve', task), client: nodeSide('connect', task) };
       const c = program && {
         server: [program, 'serve', path, String(count)],
         client: [program, 'connect', path, String(count)],

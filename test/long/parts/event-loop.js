@@ -5,7 +5,7 @@ const { spawn } = require('node:child_process');
 const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const { ATTACKS, allScenarios, nameOf } = require('../event-loop/scenarios.js');
+const { ATTACKS, RECEIVING, allScenarios, nameOf } = require('../event-loop/scenarios.js');
 
 const VICTIM = join(__dirname, '..', 'event-loop', 'victim.js');
 const WORK = {
@@ -20,17 +20,26 @@ const SILENCE_MS = { short: 60_000, long: 60_000 }; // without a scenario's resu
 const LEAST_SHARE = 0.05;
 const CLOCK_WEIGHT = 0.1;
 const MOST_CPU_BETWEEN_TICKS_MS = 1000;
+/** Many channels that are flooded alike share the time: none gets less than this part of the mean, once that is many batches. */
+const MOST_UNFAIR = 20;
+const MEAN_FOR_FAIRNESS = 8192;
+const TURNS_PER_ANSWER = 10; // of a quiet channel, for each busy channel beside it
+
+/** Scenarios that have found a defect. */
+const ALWAYS = /^(messages on 64 channels|messages beside a quiet channel on 8 channels), received by batches, {}/;
 
 /** Draws some of the scenarios, so that every attack is among them. @param {number} count @param {number} seed */
 function draw(count, seed) {
   const all = allScenarios();
   if (count >= all.length) return all;
+  const always = all.filter((scenario) => ALWAYS.test(nameOf(scenario)));
   const each = all.length / ATTACKS.length;
   let state = seed;
-  return Array.from({ length: count }, (_, index) => {
+  const drawn = Array.from({ length: count - always.length }, (_, index) => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return all[(index % ATTACKS.length) * each + Math.floor((state / 2 ** 32) * each)];
   });
+  return [...always, ...drawn];
 }
 
 /**
@@ -68,11 +77,23 @@ function runVictim(task, silenceMs, onResult) {
   );
 }
 
-/** @param {any} result @param {number} ticksPerMs of an idle event loop */
-function judge({ ticks, wallMs, cpuMs, worstCpuMs }, ticksPerMs) {
-  const least = LEAST_SHARE * ticksPerMs * Math.max(cpuMs, wallMs * CLOCK_WEIGHT);
-  if (ticks < least) return `${ticks} ticks in ${Math.round(cpuMs)} ms of processor time; at least ${Math.ceil(least)}`;
+/**
+ * @param {import('../event-loop/scenarios.js').Scenario} scenario
+ * @param {any} result
+ * @param {number} ticksPerMs of an idle event loop
+ */
+function judge({ attack, channels, way }, { ticks, wallMs, cpuMs, worstCpuMs, received, least, answers }, ticksPerMs) {
+  const enough = LEAST_SHARE * ticksPerMs * Math.max(cpuMs, wallMs * CLOCK_WEIGHT);
+  if (ticks < enough)
+    return `${ticks} ticks in ${Math.round(cpuMs)} ms of processor time; at least ${Math.ceil(enough)}`;
   if (worstCpuMs > MOST_CPU_BETWEEN_TICKS_MS) return `${Math.round(worstCpuMs)} ms of processor time between two ticks`;
+  const mean = received / channels;
+  const fair = mean < MEAN_FOR_FAIRNESS || least * MOST_UNFAIR >= mean;
+  if (attack === 'messages' && RECEIVING.includes(way) && !fair)
+    return `a channel is starved: it received ${least} messages; the mean of ${channels} channels is ${Math.round(mean)}`;
+  const due = Math.floor(ticks / (channels * TURNS_PER_ANSWER));
+  if (answers !== null && RECEIVING.includes(way) && answers < due)
+    return `the quiet channel is starved: ${answers} answers in ${ticks} ticks; at least ${due}`;
   return null;
 }
 
@@ -100,7 +121,7 @@ module.exports = {
             return;
           }
           const scenario = scenarios[next++];
-          const wrong = judge(result, ticksPerMs);
+          const wrong = judge(scenario, result, ticksPerMs);
           if (wrong) failures.push(`${nameOf(scenario)}: ${wrong}`);
           const label = `${scenario.attack}${scenario.channels > 1 ? ` (${scenario.channels})` : ''}: latest timer, ms`;
           worst[label] = Math.max(worst[label] ?? 0, Math.round(result.worstMs * 10) / 10);

@@ -35,8 +35,8 @@ const SCENARIOS = ['send', 'receive', 'echo'];
 const NODE_SCENARIOS = ['request', 'respond'];
 const VICTIM_WAYS = { C: ['receive'], Node: ['receive', 'iterate', 'batches', 'sync', 'poll'] };
 const SURVIVOR_WAYS = {
-  C: ['receive', 'try'],
-  Node: ['receive', 'iterate', 'batches', 'sync', 'poll', 'into', 'read', 'stream', 'web'],
+  C: ['receive', 'try', 'bare'],
+  Node: ['receive', 'iterate', 'batches', 'sync', 'poll', 'into', 'read', 'bare', 'stream', 'web'],
 };
 
 /** The phase of a step, by its name: the first pattern that matches. @type {[string, RegExp][]} */
@@ -342,11 +342,10 @@ class Matrix {
     const mayBeClean = !wasKilled || progress.closing;
     const isDeath = code === 'ERR_PEER_DIED';
     if (!(wasKilled && isDeath) && !(mayBeClean && isCleanEnd(code))) fault(`the call that waited ended with ${code}`);
-    const closedByStream = code !== later[0] && later.length === 1 && later[0] === code;
     const wrong = later.filter((/** @type {string} */ each) =>
       isDeath ? each !== 'ERR_PEER_DIED' : !isCleanEnd(each),
     );
-    if (!closedByStream && wrong.length > 0) fault(`after ${code}, later calls ended with ${later.join(', ')}`);
+    if (wrong.length > 0) fault(`after ${code}, later calls ended with ${later.join(', ')}`);
   }
 
   /** How many kills a survivor has seen. @param {Kind} survivor */

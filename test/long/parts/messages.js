@@ -10,10 +10,17 @@ const { buildSoak, judge, nodeSide, startSide, together } = require('../soak/fla
 
 const WRAP_BYTES = 2 ** 32; // positions are 32-bit
 
-/** How many messages, and every how many there is a large one: the short form reaches 2^32 bytes with large ones. */
+/**
+ * How many messages, and every how many there is a large one: the short form reaches 2^32 bytes with large ones. Its rings are
+ * larger, so that it waits less often for a turn on a busy machine.
+ */
 const WORK = {
-  short: { c: { count: 700_000, largeEvery: 5 }, node: { total: 300_000, largeEvery: 2 } },
-  long: { c: { count: 1_000_000_000, largeEvery: 10_000 }, node: { total: 100_000_000, largeEvery: 1000 } },
+  short: { capacity: 1 << 20, c: { count: 700_000, largeEvery: 5 }, node: { total: 300_000, largeEvery: 2 } },
+  long: {
+    capacity: 65_536,
+    c: { count: 1_000_000_000, largeEvery: 10_000 },
+    node: { total: 100_000_000, largeEvery: 1000 },
+  },
 };
 
 /** @param {number} total @returns {Record<string, number>} messages per lap, by way */
@@ -31,10 +38,10 @@ function wrapsOf(reports, name) {
   };
 }
 
-/** @param {string} program @param {{count: number, largeEvery: number}} work */
-async function inC(program, { count, largeEvery }) {
+/** @param {string} program @param {{count: number, largeEvery: number}} work @param {number} capacity of the rings, bytes */
+async function inC(program, { count, largeEvery }, capacity) {
   const began = performance.now();
-  const side = startSide([program, 'messages', String(count), String(largeEvery)]);
+  const side = startSide([program, 'messages', ...[count, largeEvery, capacity].map(String)]);
   const { reports, failures } = await together([side]);
   const rate = count / (performance.now() - began) / 1000;
   const flat = judge(reports, ['C sender', 'C receiver']);
@@ -45,9 +52,9 @@ async function inC(program, { count, largeEvery }) {
   };
 }
 
-/** @param {{total: number, largeEvery: number}} work @param {(percent: number) => void} onReport */
-async function inNode({ total, largeEvery }, onReport) {
-  const task = { perWay: sharesOf(total), largeEvery };
+/** @param {{total: number, largeEvery: number}} work @param {number} capacity @param {(percent: number) => void} onReport */
+async function inNode({ total, largeEvery }, capacity, onReport) {
+  const task = { perWay: sharesOf(total), largeEvery, capacity };
   const [one, other] = native.socketPair();
   const began = performance.now();
   const sides = [
@@ -72,16 +79,20 @@ module.exports = {
   title: 'long days: memory is flat, positions wrap',
   /** @param {{scale: 'short' | 'long', progress: (fraction: number, text: string) => void}} task */
   async run({ scale, progress }) {
+    const { capacity, c, node } = WORK[scale];
     const folder = mkdtempSync(join(tmpdir(), 'messages-'));
     try {
       const program = buildSoak(folder);
       progress(0, 'in C');
-      const c = program
-        ? await inC(program, WORK[scale].c)
+      const resultC = program
+        ? await inC(program, c, capacity)
         : { figures: { 'messages in C': 'not run: no C compiler' }, failures: [] };
       progress(0.4, 'in Node');
-      const node = await inNode(WORK[scale].node, (percent) => progress(0.4 + (0.6 * percent) / 100, 'in Node'));
-      return { figures: { ...c.figures, ...node.figures }, failures: [...c.failures, ...node.failures] };
+      const resultNode = await inNode(node, capacity, (percent) => progress(0.4 + (0.6 * percent) / 100, 'in Node'));
+      return {
+        figures: { ...resultC.figures, ...resultNode.figures },
+        failures: [...resultC.failures, ...resultNode.failures],
+      };
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -38,11 +38,12 @@ function run(command, args) {
 }
 
 const FETCH_BOUND_MS = 60_000;
+const CARGO = { ...process.env, CARGO_NET_RETRY: '0', CARGO_HTTP_TIMEOUT: '20' };
 
 /** Why the model cannot be compiled here; "": it can. */
 function whyMissing() {
   const cargo = (/** @type {string[]} */ ...args) =>
-    spawnSync('cargo', args, { cwd: folder, encoding: 'utf8', timeout: FETCH_BOUND_MS });
+    spawnSync('cargo', args, { cwd: folder, env: CARGO, encoding: 'utf8', timeout: FETCH_BOUND_MS });
   if (cargo('--version').status !== 0) return 'cargo is not installed';
   if (cargo('fetch', '--locked', '--offline', '--quiet').status === 0) return '';
   const { status, stderr } = cargo('fetch', '--locked', '--quiet');
@@ -51,7 +52,8 @@ function whyMissing() {
 
 /** Compiles the model. */
 async function build() {
-  const { status, stderr } = await run('cargo', ['build', '--release', '--locked', '--offline', '--quiet']);
+  const args = ['build', '--release', '--locked', '--offline', '--quiet', '--target-dir', 'target'];
+  const { status, stderr } = await run('cargo', args);
   if (status !== 0) throw new Error(`cargo build failed:\n${stderr}`);
 }
 

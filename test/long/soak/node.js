@@ -8,11 +8,11 @@ const { frameBytes } = require('../../../lib/channel/layout.js');
 const { connect, listen, openChannel } = /** @type {any} */ (require('../../../lib/index.js'));
 const { LARGE_WORDS, LAPS, WAYS, fillWords } = require('./messages.js');
 
-const OPTIONS = { capacity: 65536 };
 const MAPPINGS = 4; // of an open channel: each region's ring is mapped twice, one after the other
 const SETTLE_MS = 10_000; // descriptors and mappings of closed channels are released a little later
 const [, , role, json] = process.argv;
 const task = JSON.parse(json);
+const OPTIONS = { capacity: task.capacity };
 
 function count() {
   const maps = readFileSync('/proc/self/maps', 'utf8').split('\n');

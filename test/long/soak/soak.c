@@ -1,10 +1,13 @@
 /*
  * Long days in C, for the parts `messages` and `connects` of the long run. usage:
  *
- *     soak messages COUNT EVERY   one process sends COUNT numbered messages, every EVERY-th one a large one, to another
- *                                 process, which verifies each
- *     soak serve PATH COUNT       accepts COUNT clients in a row, with one message each way
- *     soak connect PATH COUNT     is COUNT clients in a row
+ *     soak messages COUNT EVERY CAPACITY
+ *         One process sends COUNT messages to another through a ring of CAPACITY bytes; every EVERY-th is a large one.
+ *         The other process verifies each.
+ *     soak serve PATH COUNT
+ *         Accepts COUNT clients in a row, with one message each way.
+ *     soak connect PATH COUNT
+ *         Is COUNT clients in a row.
  *
  * Each process prints what it holds after 10 % and after 100 % of its work, one line of JSON each. Exit status 1: a
  * message was lost, doubled, torn or out of order, or a call failed.
@@ -93,8 +96,8 @@ static size_t fill(uint32_t *words, uint64_t i, uint64_t every) {
     return length * sizeof *words;
 }
 
-static void send_all(int fd, uint64_t count, uint64_t every) {
-    crossings_options options = {.capacity = CAPACITY};
+static void send_all(int fd, uint64_t count, uint64_t every, uint32_t capacity) {
+    crossings_options options = {.capacity = capacity};
     crossings_channel *channel;
     check("open", crossings_open(fd, &options, &channel));
     uint32_t words[LARGE_WORDS];
@@ -106,8 +109,8 @@ static void send_all(int fd, uint64_t count, uint64_t every) {
     crossings_close(channel);
 }
 
-static void receive_all(int fd, uint64_t count, uint64_t every) {
-    crossings_options options = {.capacity = CAPACITY};
+static void receive_all(int fd, uint64_t count, uint64_t every, uint32_t capacity) {
+    crossings_options options = {.capacity = capacity};
     crossings_channel *channel;
     check("open", crossings_open(fd, &options, &channel));
     uint32_t words[LARGE_WORDS], expected[LARGE_WORDS];
@@ -129,7 +132,7 @@ static void receive_all(int fd, uint64_t count, uint64_t every) {
     printf("{\"frameBytes\": %" PRIu64 "}\n", frames);
 }
 
-static int messages(uint64_t count, uint64_t every) {
+static int messages(uint64_t count, uint64_t every, uint32_t capacity) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         fail("socketpair", "failed");
@@ -139,11 +142,11 @@ static int messages(uint64_t count, uint64_t every) {
         fail("fork", "failed");
     if (child == 0) {
         close(ends[1]);
-        send_all(ends[0], count, every);
+        send_all(ends[0], count, every, capacity);
         return 0;
     }
     close(ends[0]);
-    receive_all(ends[1], count, every);
+    receive_all(ends[1], count, every, capacity);
     int status;
     waitpid(child, &status, 0);
     return status == 0 ? 0 : 1;
@@ -193,12 +196,13 @@ static int connect_all(const char *path, uint64_t count) {
 }
 
 int main(int given, char **arguments) {
-    if (given == 4 && strcmp(arguments[1], "messages") == 0)
-        return messages(strtoull(arguments[2], NULL, 10), strtoull(arguments[3], NULL, 10));
+    if (given == 5 && strcmp(arguments[1], "messages") == 0)
+        return messages(strtoull(arguments[2], NULL, 10), strtoull(arguments[3], NULL, 10),
+                        (uint32_t)strtoul(arguments[4], NULL, 10));
     if (given == 4 && strcmp(arguments[1], "serve") == 0)
         return serve(arguments[2], strtoull(arguments[3], NULL, 10));
     if (given == 4 && strcmp(arguments[1], "connect") == 0)
         return connect_all(arguments[2], strtoull(arguments[3], NULL, 10));
-    fputs("usage: soak messages COUNT EVERY | serve PATH COUNT | connect PATH COUNT\n", stderr);
+    fputs("usage: soak messages COUNT EVERY CAPACITY | serve PATH COUNT | connect PATH COUNT\n", stderr);
     return 2;
 }

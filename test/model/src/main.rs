@@ -230,6 +230,14 @@ fn large_frames() {
     expect_few_rings(&ends);
 }
 
+/// A receive() is pending, and other code of the same program polls and thereby takes the doorbell.
+fn a_taken_doorbell() {
+    let (a, b) = new_channel(3, true);
+    let sending = thread::spawn(move || CSender::new(a).send(1).unwrap());
+    assert_eq!(Node::new(b, false).receive_beside_polling(), Ok(1));
+    sending.join().unwrap();
+}
+
 /// A corked sender publishes what it holds when the ring is full: otherwise it would wait for room forever.
 fn a_corked_full_ring() {
     let (a, b) = new_channel(2, true);
@@ -342,6 +350,7 @@ fn main() {
     check(&arguments, "polling a full ring: C to Node", move || polling_a_full_ring((c, RECEIVERS[1].1)));
     check(&arguments, "polling a full ring: Node to C", move || polling_a_full_ring((node, RECEIVERS[0].1)));
     check(&arguments, "large frames: C to Node", large_frames);
+    check(&arguments, "a taken doorbell: C to Node", a_taken_doorbell);
     check(&arguments, "a corked full ring: C to C", a_corked_full_ring);
     check(&arguments, "a batch: C to C", batch_c);
     for (from, sender) in SENDERS {

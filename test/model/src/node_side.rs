@@ -276,12 +276,17 @@ impl Node {
 
     /// lib/channel/connection.js: answerDoorbell
     fn answer_doorbell(&mut self) {
+        self.check_peer();
+    }
+
+    /// lib/channel/connection.js: checkPeer
+    fn check_peer(&mut self) {
         if self.over.is_some() {
             return;
         }
-        let socket_first = kept("Connection.answerDoorbell: the socket before the word");
+        let socket_first = kept("Connection.checkPeer: the socket before the word");
         let mut connected = !socket_first || self.end.socket.drain();
-        let closed = self.atomics.load("Connection.answerDoorbell: Atomics.load", &self.end.peer.closed) != 0;
+        let closed = self.atomics.load("Connection.checkPeer: Atomics.load", &self.end.peer.closed) != 0;
         if !socket_first {
             connected = self.end.socket.drain();
         }
@@ -339,6 +344,15 @@ impl Node {
         }
         self.receiving = true;
         self.begin();
+        self.event_loop();
+        self.received.take().unwrap()
+    }
+
+    /// A receive() is pending while other code polls, until the peer is checked.
+    pub fn receive_beside_polling(&mut self) -> Result<u32, Over> {
+        self.receiving = true;
+        self.begin();
+        self.looked();
         self.event_loop();
         self.received.take().unwrap()
     }
@@ -406,6 +420,15 @@ impl Node {
         self.looked = false;
         self.enter(Phase::Idle);
         self.run();
+    }
+
+    /// lib/channel/pump.js: looked
+    /// After many looks. The check may take a doorbell that was meant for a pending call.
+    fn looked(&mut self) {
+        self.check_peer();
+        if kept("Pump.looked: the wake-up") {
+            self.wake();
+        }
     }
 
     /// lib/channel/pump.js: run
