@@ -1,12 +1,15 @@
 'use strict';
 // Compiles the programs of the hostile peer, and the addon with sanitizers, into a temporary folder.
 const { spawnSync } = require('node:child_process');
-const { existsSync, readFileSync } = require('node:fs');
+const { existsSync, readFileSync, readdirSync } = require('node:fs');
 const { join } = require('node:path');
 const { root } = require('../support.js');
 
 const SANITIZED = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
 const NATIVE = ['native/region.c', 'native/handshake.c'];
+const ADDON = readdirSync(join(root, 'native'))
+  .filter((name) => name.endsWith('.cc'))
+  .map((name) => `native/${name}`);
 const compiler = process.env.CC || 'cc';
 const cxxCompiler = process.env.CXX || 'c++';
 
@@ -94,17 +97,7 @@ function buildAddon(folder) {
   const defines = ['-DNAPI_VERSION=8', '-DNAPI_CPP_EXCEPTIONS', '-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS'];
   const include = join(root, 'node_modules', 'node-addon-api');
   const args = ['-std=c++17', ...common, ...defines, '-DNODE_GYP_MODULE_NAME=crossings', '-DBUILDING_NODE_EXTENSION'];
-  args.push(
-    `-I${nodeHeaders()}`,
-    `-I${include}`,
-    '-shared',
-    ...guards,
-    '-o',
-    output,
-    'native/addon.cc',
-    'native/descriptors.cc',
-    ...objects,
-  );
+  args.push(`-I${nodeHeaders()}`, `-I${include}`, '-shared', ...guards, '-o', output, ...ADDON, ...objects);
   const problem = runCompiler(cxxCompiler, args);
   if (problem) throw new Error(problem);
   return output;
