@@ -13,7 +13,7 @@ test('what was sent in the tick that calls process.exit() is published', async (
         process.exit();
       }
       const { channel, port } = channelPair();
-      const child = spawn(process.execPath, ['-e', process.env.SCRIPT, 'child'], { stdio: ['ignore', 'inherit', 'inherit', port.fd] });
+      const child = spawn(process.execPath, [...process.execArgv, 'child'], { stdio: ['ignore', 'inherit', 'inherit', port.fd] });
       port.close();
       const received = [];
       const end = (await channel);
@@ -24,6 +24,5 @@ test('what was sent in the tick that calls process.exit() is published', async (
       }
       if (received.join() !== '0,1,2') console.log(received);
     })();`;
-  process.env.SCRIPT = script;
   expect(await runScript(script).ended).toEqual(success);
 });
