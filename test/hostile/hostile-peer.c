@@ -224,13 +224,14 @@ static bool run_session(uint64_t number, double until) {
     if (opened) {
         /* A session that starts before the victim has finished its handshake cannot end before that, either. */
         bool hasty = options.ending < 0 && attack_below(&attacker, 16) == 0;
-        if (hasty || !greet(&attacker))
+        bool greeted = !hasty && greet(&attacker);
+        if (!greeted)
             ending = KEEP_SOCKET_AND_WRITE;
         if (options.fill)
             attack_fill(&attacker, options.fill_kind, options.fill_size);
         if (options.fill)
             doorbell_ring(attacker.fd);
-        if (options.refusal)
+        if (options.refusal && greeted)
             refuse_at_length(&attacker, until);
         if (attack_for(&attacker, rounds, until))
             end_session(&attacker, ending);

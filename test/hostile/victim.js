@@ -146,7 +146,7 @@ const WAYS = {
     },
   },
   request: { run: (channel) => askAll(channel, 20) },
-  patientRequest: { run: (channel) => askAll(channel, 1e6) },
+  patientRequest: { options: { maxPeerCapacity: 2 ** 30 }, run: (channel) => askAll(channel, 1e6) },
   requestAndReceive: {
     async run(channel) {
       await Promise.all([askAll(channel, 20), WAYS.forAwait.run(channel)]);
