@@ -20,7 +20,8 @@
 #define MAX_HANDSHAKES 64    /* of one server at the same time */
 
 struct crossings_channel {
-    int fd; /* the socket: the doorbell, and the sign that the peer is alive */
+    pid_t owner; /* the process that opened it; a forked child has a copy */
+    int fd;      /* the socket: the doorbell, and the sign that the peer is alive */
     struct region mine, peer;
     struct ring_writer writer;
     struct ring_reader reader;
@@ -34,6 +35,7 @@ struct crossings_channel {
 };
 
 struct crossings_server {
+    pid_t owner; /* as in a channel */
     struct handshake_listener listener;
     crossings_options options;
     /* Clients whose hello has not arrived, the oldest first. */
@@ -124,6 +126,7 @@ static crossings_status begin_handshake(int fd, const crossings_options *options
         handshake_close(fd);
         return CROSSINGS_SYSTEM;
     }
+    channel->owner = getpid();
     channel->fd = fd;
     channel->mine.fd = channel->peer.fd = -1;
     channel->wait = options->wait;
@@ -224,6 +227,7 @@ crossings_status crossings_listen(const char *path, const crossings_options *giv
     crossings_server *server = calloc(1, sizeof *server);
     if (!server)
         return CROSSINGS_SYSTEM;
+    server->owner = getpid();
     server->options = options;
     enum handshake_status listening = HANDSHAKE_AGAIN;
     for (int tries = 0; listening == HANDSHAKE_AGAIN; tries++) {
@@ -361,18 +365,27 @@ void crossings_unlisten(crossings_server *server) {
         return;
     while (server->count > 0)
         crossings_close(take_handshake(server, server->count - 1));
-    handshake_unlisten(&server->listener);
+    if (server->owner == getpid()) {
+        handshake_unlisten(&server->listener);
+    } else { /* a forked child: the parent goes on listening */
+        close(server->listener.fd);
+        close(server->listener.folder);
+    }
     free(server);
 }
 
 void crossings_close(crossings_channel *channel) {
     if (!channel)
         return;
-    if (channel->writer.mine) { /* the handshake has finished */
+    bool ours = channel->owner == getpid(); /* false in a forked child, whose parent goes on using the channel */
+    if (ours && channel->writer.mine) {     /* the handshake has finished */
         ring_publish(&channel->writer);
         ring_store_release(&channel->mine.header->closed, 1); /* pairs with the acquire in check_peer */
     }
-    handshake_close(channel->fd);
+    if (ours)
+        handshake_close(channel->fd);
+    else
+        close(channel->fd);
     region_release(&channel->mine);
     region_release(&channel->peer);
     free(channel);

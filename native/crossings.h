@@ -7,6 +7,10 @@
  * errno holds the reason.
  *
  * Threads: only one thread may use a channel at a time. Channels share no state.
+ *
+ * fork(): channels and servers belong to the process that opened them. A child may only call crossings_close() and
+ * crossings_unlisten(), which release its copies and leave the parent's alone. While a child keeps its copy of a
+ * channel, the peer does not notice the parent's death.
  */
 #ifndef CROSSINGS_H
 #define CROSSINGS_H

@@ -11,9 +11,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DISPOSAL_MOST 253           /* descriptors that the kernel passes with one message (SCM_MAX_FD) */
@@ -33,6 +35,8 @@ static inline size_t disposal_take(struct msghdr *message, int *fds, size_t coun
     }
     return count;
 }
+
+#define DISPOSAL_QUICK_BLOCKS (64u << 11) /* of 512 bytes: 64 MiB */
 
 struct disposal {
     size_t count;
@@ -101,12 +105,20 @@ static inline void disposal_close_elsewhere(void *(*run)(void *), const int *fds
     errno = reason;
 }
 
+/* Can this descriptor be closed at once? True for memfds and pipes. The pages of a large memfd take long to free. */
+static inline bool disposal_is_quick(int fd) {
+    struct stat status;
+    if (fcntl(fd, F_GET_SEALS) >= 0)
+        return fstat(fd, &status) == 0 && status.st_blocks < DISPOSAL_QUICK_BLOCKS;
+    return fcntl(fd, F_GETPIPE_SZ) >= 0;
+}
+
 /* Close descriptors that a peer has passed; at most DISPOSAL_MOST. */
 static inline void disposal_close_received(const int *fds, size_t count) {
     int reason = errno, others[DISPOSAL_MOST];
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (fcntl(fds[i], F_GET_SEALS) >= 0 || fcntl(fds[i], F_GETPIPE_SZ) >= 0)
+        if (disposal_is_quick(fds[i]))
             close(fds[i]);
         else
             others[kept++] = fds[i];

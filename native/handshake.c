@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #define BACKLOG 128
-#define MAX_DRAINED 8 /* rings taken by one call; more stay in the socket, which then stays readable */
+#define MAX_DRAINED 8 /* rings taken by one call */
+#define MAX_DRAINS 64 /* calls at a time: a socket holds fewer rings, so only a peer that goes on ringing needs more   \
+                       */
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* Linux 6.16 */
 #endif
@@ -321,12 +323,10 @@ void doorbell_ring(int fd) {
      * its end, which the next read reports. */
 }
 
-/* One call takes every ring that waits, up to MAX_DRAINED. Waking is on the way of a message, so a second call that
- * only finds the socket empty would be paid by each. Descriptors that a peer has attached are received, so that the
- * kernel does not close them on this thread. (Before Linux 6.16 it still does if this process has too few left.) */
-enum doorbell_state doorbell_drain(int fd) {
+/* Take up to MAX_DRAINED rings. *taken: their number. */
+static enum doorbell_state take_rings(int fd, int *taken) {
     char rings[MAX_DRAINED];
-    union control controls[MAX_DRAINED];
+    union control controls[MAX_DRAINED]; /* see disposal.h */
     struct iovec parts[MAX_DRAINED];
     struct mmsghdr messages[MAX_DRAINED];
     memset(messages, 0, sizeof messages);
@@ -341,6 +341,7 @@ enum doorbell_state doorbell_drain(int fd) {
     do
         got = recvmmsg(fd, messages, MAX_DRAINED, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, NULL);
     while (got < 0 && errno == EINTR);
+    *taken = got;
     if (got < 0)
         return errno == EAGAIN ? DOORBELL_OPEN : DOORBELL_CLOSED;
     enum doorbell_state state = DOORBELL_OPEN;
@@ -353,5 +354,17 @@ enum doorbell_state doorbell_drain(int fd) {
         else if (messages[i].msg_len == 0 && state == DOORBELL_OPEN)
             state = DOORBELL_CLOSED; /* the end: the peer's socket is closed */
     }
+    return state;
+}
+
+/* One call takes every ring that waits, up to MAX_DRAINED. Waking is on the way of a message, so a second call that
+ * only finds the socket empty would be paid by each. More calls follow only if there may be more rings: a peer that has
+ * rung often must not hide its end behind them. Descriptors that a peer has attached are received, so that the kernel
+ * does not close them on this thread. (Before Linux 6.16 it still does if this process has too few left.) */
+enum doorbell_state doorbell_drain(int fd) {
+    enum doorbell_state state = DOORBELL_OPEN;
+    int taken = MAX_DRAINED;
+    for (int calls = 0; calls < MAX_DRAINS && taken == MAX_DRAINED && state == DOORBELL_OPEN; calls++)
+        state = take_rings(fd, &taken);
     return state;
 }

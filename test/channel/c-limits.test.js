@@ -9,7 +9,7 @@ const { compile } = require('../hostile/build.js');
 const folder = mkdtempSync(join(tmpdir(), 'limits-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const flags = ['-O1', '-Wall', '-Wextra', '-Werror', '-Wl,--wrap=bind'];
+const flags = ['-O1', '-Wall', '-Wextra', '-Werror', '-Wl,--wrap=bind,--wrap=poll'];
 const program = compile(join(folder, 'limits'), ['test/hostile/limits.c', 'native/crossings.c'], flags);
 const names = spawnSync(program, [], { encoding: 'utf8' }).stdout.trim().split('\n');
 

@@ -4,6 +4,7 @@
 const { execFileSync } = require('node:child_process');
 const { Worker } = require('node:worker_threads');
 const { closing, crossings, errorWith, library, newPath, pause, peer, runScript } = require('./support.js');
+const { native } = require('../../lib/channel/native.js');
 
 const { channelPair, connect, listen } = crossings;
 
@@ -478,3 +479,11 @@ test('a client that is killed during the handshake does not keep the next one ou
 async function readUntil(channel, size) {
   while ((await channel.receive()).length !== size);
 }
+
+test('a peer that has rung until its socket was full does not hide its end behind the rings', () => {
+  const [ours, theirs] = native.socketPair();
+  for (let i = 0; i < 1000; i++) native.ring(theirs);
+  native.closeFd(theirs);
+  expect(native.drain(ours)).toBe(false);
+  native.closeFd(ours);
+});
