@@ -227,7 +227,6 @@ class Server {
   /** Stop listening and remove the socket file. Channels that accept() has returned stay open; all others are closed. */
   async close() {
     if (this.#fd < 0) return;
-    this.#poller.close();
     this.removeFile();
     const error = new CrossingsError('ERR_CLOSED', 'The server is closed.');
     this.#stop.abort(error);
@@ -237,6 +236,7 @@ class Server {
 
   /** Stop listening without closing anything else. Called when the process exits. */
   removeFile() {
+    this.#poller.close(); // before the descriptor: the event loop of a worker goes on after its 'exit' event
     if (this.#fd >= 0) native.unlisten(this.#fd);
     this.#fd = -1;
     listening.delete(this);

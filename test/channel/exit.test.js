@@ -1,6 +1,6 @@
 'use strict';
 // How the end of a process treats what was sent in its last tick.
-const { library, runScript, success } = require('./support.js');
+const { library, newPath, runScript, success } = require('./support.js');
 
 test('what was sent in the tick that calls process.exit() is published', async () => {
   const script = `
@@ -26,3 +26,17 @@ test('what was sent in the tick that calls process.exit() is published', async (
     })();`;
   expect(await runScript(script).ended).toEqual(success);
 });
+
+// The 'exit' handler closed the listening socket while libuv polled it, and libuv aborted the process.
+test.each(['process.exit()', "throw new Error('enough')"])(
+  'a worker with an open server ends by %s, alone',
+  async (end) => {
+    const script = `
+    const { Worker } = require('node:worker_threads');
+    const source = ${JSON.stringify(`require(${library}).listen(${JSON.stringify(newPath())}).then(() => { ${end}; });`)};
+    const worker = new Worker(source, { eval: true });
+    worker.on('error', () => {});
+    worker.on('exit', () => setTimeout(() => console.log('still here'), 50));`;
+    expect(await runScript(script).ended).toEqual({ ...success, output: 'still here\n' });
+  },
+);
