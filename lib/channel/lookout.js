@@ -59,7 +59,10 @@ function look() {
   const [first] = lookers; // not a loop over the set: a looker may remove and re-add itself while it runs
   if (lookers.size === 1) first.look();
   else lookForAll([...lookers]);
-  if (lookers.size > 0) schedule();
+  if (lookers.size === 0) return;
+  // A looker that never sleeps must not use up every turn while another channel has messages to read.
+  if (turn.isShared()) lookInNextTurn();
+  else schedule();
 }
 
 /** @param {Looker[]} all */

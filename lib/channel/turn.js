@@ -14,6 +14,7 @@ let left = 1; // messages until the next reading
 let readAt = 0;
 let endsAt = 0; // 0: the clock has not been read in this turn
 let spent = false;
+let shared = false; // more than one channel was resumed in this turn
 /** @type {Set<Resumable>} */
 const queued = new Set(); // resumed in the next turn
 /** @type {Set<Resumable>} */
@@ -58,6 +59,7 @@ function begin() {
  */
 function resumeAll(waiting) {
   const all = [...waiting];
+  shared = all.length > 1;
   waiting.clear();
   let next = 0;
   while (next < all.length && !spent) all[next++].resume();
@@ -91,6 +93,9 @@ function recheck() {
 /** @returns {boolean} */
 const isSpent = () => spent;
 
+/** Do several channels share this turn, or will they share the next one? */
+const isShared = () => shared || queued.size > 1;
+
 /** Calls `resumable.resume()` in the next turn of the event loop. @param {Resumable} resumable */
 function resumeNext(resumable) {
   if (queued.has(resumable)) return;
@@ -116,4 +121,4 @@ function nextTurn() {
   });
 }
 
-module.exports = { take, recheck, isSpent, resumeNext, nextTurn };
+module.exports = { take, recheck, isSpent, isShared, resumeNext, nextTurn };
