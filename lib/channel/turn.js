@@ -2,6 +2,7 @@
 // The time budget for one turn of the event loop, shared by all channels of this thread. After TURN_MS, even a busy channel
 // lets timers and I/O run. The clock is not read for every message: the number of messages between two readings adapts to
 // how long messages take, so that readings are about CHECK_MS apart.
+const { now, setImmediate, setTimeout } = require('./clock.js');
 
 const TURN_MS = 0.15; // a few hundred fast round trips; a turn of the event loop takes about 10 µs and three system calls
 const CHECK_MS = 0.05;
@@ -28,18 +29,18 @@ function take() {
 
 function readClock() {
   if (spent) return false;
-  const now = performance.now();
+  const time = now();
   if (endsAt === 0) {
     // The first reading in this turn. The immediate starts the next turn, even if the budget is never spent.
-    endsAt = now + TURN_MS;
     setImmediate(begin);
-  } else if (now - readAt > CHECK_MS) {
+    endsAt = time + TURN_MS; // last: the call before it fails if the stack is full
+  } else if (time - readAt > CHECK_MS) {
     stride = Math.max(1, stride >> 1);
   } else {
     stride = Math.min(MAX_BETWEEN_READINGS, stride << 1);
   }
-  readAt = now;
-  spent = now >= endsAt;
+  readAt = time;
+  spent = time >= endsAt;
   left = spent ? 0 : stride;
   return !spent;
 }
@@ -77,7 +78,7 @@ function resumeAll(waiting) {
 function beginDelayed() {
   spent = false;
   left = stride;
-  if (endsAt !== 0) endsAt = performance.now() + TURN_MS;
+  if (endsAt !== 0) endsAt = now() + TURN_MS;
   resumeAll(delayed);
 }
 
@@ -108,9 +109,9 @@ function resumeNext(resumable) {
   queued.add(resumable);
   if (endsAt === 0) {
     // The clock has not been read in this turn: fix its end now, so that the next turn is sure to start.
-    readAt = performance.now();
-    endsAt = readAt + TURN_MS;
+    readAt = now();
     setImmediate(begin);
+    endsAt = readAt + TURN_MS;
   }
 }
 
