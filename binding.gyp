@@ -34,7 +34,8 @@
       'defines': ['NAPI_VERSION=8', 'NAPI_CPP_EXCEPTIONS', 'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS'],
       'cflags_cc': ['-std=c++17', '-O2'],
       'cflags_cc!': ['-fno-exceptions'],
-      'ldflags': ['-static-libgcc', '-static-libstdc++'],
+      # Stay loaded when the last thread that uses the addon ends: a thread of disposal.h may still be in it.
+      'ldflags': ['-static-libgcc', '-static-libstdc++', '-Wl,-z,nodelete'],
     },
     {
       # What the programs of c-bench/ share.

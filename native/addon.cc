@@ -1,7 +1,8 @@
 // The Node-API wrapper, thin on purpose. It creates and maps regions, does the handshake, rings doorbells and polls
 // sockets; lib/channel/ decides when. No message passes through here.
 //
-// Errors are JavaScript errors with a `code` and no final period; lib/channel/native.js makes each a CrossingsError.
+// Errors are JavaScript errors with a `code` and no final period, and with `errno` if the code is ERR_SYSTEM;
+// lib/channel/native.js makes each a CrossingsError.
 
 #include <napi.h>
 #include <uv.h>
@@ -29,7 +30,11 @@ namespace {
 }
 
 [[noreturn]] void ThrowSystem(Napi::Env env, const std::string &what) {
-    Throw(env, "ERR_SYSTEM", what + ": " + std::strerror(errno));
+    int reason = errno;
+    Napi::Error error = Napi::Error::New(env, what + ": " + std::strerror(reason));
+    error.Set("code", Napi::String::New(env, "ERR_SYSTEM"));
+    error.Set("errno", Napi::Number::New(env, reason));
+    throw error;
 }
 
 [[noreturn]] void ThrowHandshake(Napi::Env env, enum handshake_status status, const std::string &subject,
@@ -62,6 +67,11 @@ Napi::Value Hold(Napi::Env env, int fd) {
 // useFd(descriptor) -> false if it is in use in this process, or belongs to another thread
 Napi::Value UseFd(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), DescriptorsOf(info.Env()).use(IntegerAt(info, 0)));
+}
+
+// lendFd(descriptor): takes a descriptor of this thread into use. Programs that this process starts may inherit it.
+void LendFd(const Napi::CallbackInfo &info) {
+    DescriptorsOf(info.Env()).lend(IntegerAt(info, 0));
 }
 
 // offerFd(descriptor) -> a ticket, with which any thread of this process can take it over
@@ -303,9 +313,12 @@ void Ring(const Napi::CallbackInfo &info) {
     doorbell_ring(IntegerAt(info, 0));
 }
 
-// drain(descriptor) -> true while the peer's end is open
+// drain(descriptor) -> true while the peer's end is open. Throws if the peer has attached descriptors to a ring.
 Napi::Value Drain(const Napi::CallbackInfo &info) {
-    return Napi::Boolean::New(info.Env(), doorbell_drain(IntegerAt(info, 0)));
+    enum doorbell_state state = doorbell_drain(IntegerAt(info, 0));
+    if (state == DOORBELL_BROKEN)
+        Throw(info.Env(), "ERR_PEER_CORRUPT", "Corrupt peer: descriptors with a doorbell");
+    return Napi::Boolean::New(info.Env(), state == DOORBELL_OPEN);
 }
 
 // waitReadable(descriptor, timeoutMs) -> false: the time is over. Blocks this thread; only for receiveSync.
@@ -440,6 +453,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
     add("receiveHello", ReceiveHello);
     add("isReleased", IsReleased);
     add("useFd", UseFd);
+    add("lendFd", LendFd);
     add("offerFd", OfferFd);
     add("redeemTicket", RedeemTicket);
     add("withdrawTicket", WithdrawTicket);

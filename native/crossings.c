@@ -108,12 +108,20 @@ static crossings_status status_of(enum handshake_status handshake) {
     return CROSSINGS_SYSTEM;
 }
 
-/* Start a handshake: send my region. The call takes ownership of the descriptor even if it fails. */
+/* Close a channel, keeping errno, and return `status`. */
+static crossings_status give_up(crossings_channel *channel, crossings_status status) {
+    int reason = errno;
+    crossings_close(channel);
+    errno = reason;
+    return status;
+}
+
+/* Start a handshake: check the peer's user. The call takes ownership of the descriptor even if it fails. */
 static crossings_status begin_handshake(int fd, const crossings_options *options, uid_t *user,
                                         crossings_channel **result) {
     crossings_channel *channel = calloc(1, sizeof *channel);
     if (!channel) {
-        close(fd);
+        handshake_close(fd);
         return CROSSINGS_SYSTEM;
     }
     channel->fd = fd;
@@ -121,36 +129,42 @@ static crossings_status begin_handshake(int fd, const crossings_options *options
     channel->wait = options->wait;
     channel->spin_ns = options->wait == CROSSINGS_SLEEP ? 0 : (uint64_t)options->spin_us * 1000;
     pid_t process;
-    uint32_t flags = options->wait == CROSSINGS_SPIN ? RING_FLAG_NEVER_SLEEPS : 0;
-    crossings_status status = CROSSINGS_OK;
     if (handshake_peer(fd, user, &process))
-        status = CROSSINGS_SYSTEM;
-    else if (*user != geteuid() && !options->allow_other_users)
-        status = CROSSINGS_NOT_AUTHORIZED;
-    else if (region_create(&channel->mine, options->capacity, flags))
-        status = CROSSINGS_SYSTEM;
-    else
-        status = status_of(handshake_send(fd, &channel->mine));
+        return give_up(channel, CROSSINGS_SYSTEM);
+    if (*user != geteuid() && !options->allow_other_users)
+        return give_up(channel, CROSSINGS_NOT_AUTHORIZED);
+    *result = channel;
+    return CROSSINGS_OK;
+}
+
+/* Create my region and send it, once. */
+static crossings_status send_region(crossings_channel *channel, uint32_t capacity) {
+    if (!channel->mine.header &&
+        region_create(&channel->mine, capacity, channel->wait == CROSSINGS_SPIN ? RING_FLAG_NEVER_SLEEPS : 0))
+        return CROSSINGS_SYSTEM;
+    if (channel->mine.fd < 0)
+        return CROSSINGS_OK; /* it has been sent */
+    crossings_status status = status_of(handshake_send(channel->fd, &channel->mine));
     if (status == CROSSINGS_OK) {
-        *result = channel;
-        return status;
+        close(channel->mine.fd); /* the peer has it now */
+        channel->mine.fd = -1;
     }
-    int reason = errno;
-    crossings_close(channel);
-    errno = reason;
     return status;
 }
 
-/* Finish a handshake: receive the peer's region. CROSSINGS_AGAIN: it has not arrived. */
-static crossings_status finish_handshake(crossings_channel *channel) {
+/* Finish a handshake: receive the peer's region, and send mine. CROSSINGS_AGAIN: the peer's has not arrived. A server
+ * sends only now: a client that says nothing then costs it one descriptor, and leaves none on its way. The kernel
+ * limits how many of a user's descriptors may be on their way at a time. */
+static crossings_status finish_handshake(crossings_channel *channel, uint32_t capacity) {
     char reason[HANDSHAKE_REASON_BYTES];
-    enum handshake_status handshake = handshake_receive(channel->fd, &channel->peer, reason);
+    enum handshake_status handshake =
+        channel->peer.header ? HANDSHAKE_OK : handshake_receive(channel->fd, &channel->peer, reason);
     if (handshake != HANDSHAKE_OK)
         return status_of(handshake);
-    close(channel->mine.fd); /* the peer has it now */
-    channel->mine.fd = -1;
-    region_connect(&channel->mine, &channel->peer, &channel->writer, &channel->reader);
-    return CROSSINGS_OK;
+    crossings_status status = send_region(channel, capacity);
+    if (status == CROSSINGS_OK)
+        region_connect(&channel->mine, &channel->peer, &channel->writer, &channel->reader);
+    return status;
 }
 
 static crossings_status open_channel(int fd, const crossings_options *options, uint64_t deadline,
@@ -160,19 +174,15 @@ static crossings_status open_channel(int fd, const crossings_options *options, u
     crossings_status status = begin_handshake(fd, options, &user, &channel);
     if (status != CROSSINGS_OK)
         return status;
-    while ((status = finish_handshake(channel)) == CROSSINGS_AGAIN) {
-        if (wait_readable(fd, deadline))
-            continue;
-        status = CROSSINGS_TIMEOUT;
-        break;
-    }
-    if (status == CROSSINGS_OK) {
-        *result = channel;
-        return status;
-    }
-    int reason = errno;
-    crossings_close(channel);
-    errno = reason;
+    status = send_region(channel, options->capacity);
+    if (status != CROSSINGS_OK)
+        return give_up(channel, status);
+    while ((status = finish_handshake(channel, options->capacity)) == CROSSINGS_AGAIN)
+        if (!wait_readable(fd, deadline))
+            return give_up(channel, CROSSINGS_TIMEOUT);
+    if (status != CROSSINGS_OK)
+        return give_up(channel, status);
+    *result = channel;
     return status;
 }
 
@@ -242,14 +252,15 @@ static crossings_channel *take_handshake(crossings_server *server, int index) {
 }
 
 /* The handshake to drop when there are too many: the oldest one of the user that has the most. So no user can keep
- * another out, and no silent client can keep out the next client of its own user. */
-static int find_victim(const crossings_server *server) {
-    int victim = 0, most = 0;
+ * another out, and no silent client can keep out the next client of its own user. `spared` is the number of one that is
+ * not dropped, or -1. Returns -1 if there is no other. */
+static int find_victim(const crossings_server *server, int spared) {
+    int victim = -1, most = 0;
     for (int i = 0; i < server->count; i++) {
         int of_user = 0;
         for (int j = i; j < server->count; j++)
             of_user += server->handshakes[j].user == server->handshakes[i].user;
-        if (of_user > most) {
+        if (i != spared && of_user > most) {
             most = of_user;
             victim = i;
         }
@@ -257,25 +268,32 @@ static int find_victim(const crossings_server *server) {
     return victim;
 }
 
-/* Finish the handshake with this number if the client's hello is there. CROSSINGS_AGAIN: it is not. */
+static bool out_of_descriptors(crossings_status status) {
+    return status == CROSSINGS_SYSTEM && (errno == EMFILE || errno == ENFILE);
+}
+
+/* Finish the handshake with this number if the client's hello is there. CROSSINGS_AGAIN: it is not. If there are no
+ * descriptors for it, other clients that have not finished lose theirs. */
 static crossings_status try_finish(crossings_server *server, int index, crossings_channel **result) {
-    crossings_status status = finish_handshake(server->handshakes[index].channel);
+    crossings_status status;
+    int victim;
+    while (out_of_descriptors(status = finish_handshake(server->handshakes[index].channel, server->options.capacity)) &&
+           (victim = find_victim(server, index)) >= 0) {
+        crossings_close(take_handshake(server, victim));
+        index -= victim < index;
+    }
     if (status == CROSSINGS_AGAIN)
         return status;
     crossings_channel *channel = take_handshake(server, index);
-    if (status == CROSSINGS_OK) {
-        *result = channel;
-        return status;
-    }
-    int reason = errno;
-    crossings_close(channel);
-    errno = reason;
+    if (status != CROSSINGS_OK)
+        return give_up(channel, status);
+    *result = channel;
     return status;
 }
 
 /* Make room for another handshake. CROSSINGS_AGAIN: there is room now. Otherwise one has just finished or failed. */
 static crossings_status make_room(crossings_server *server, crossings_channel **result) {
-    int victim = find_victim(server);
+    int victim = find_victim(server, -1);
     crossings_status status = try_finish(server, victim, result);
     if (status == CROSSINGS_AGAIN)
         crossings_close(take_handshake(server, victim));
@@ -306,7 +324,7 @@ static crossings_status accept_client(crossings_server *server, crossings_channe
 
 crossings_status crossings_accept(crossings_server *server, int timeout_ms, crossings_channel **channel) {
     uint64_t deadline = deadline_after(timeout_ms);
-    for (;;) {
+    for (int late = 0;;) {
         uint64_t until = deadline;
         for (int i = server->count - 1; i >= 0; i--) {
             if (now_ns() >= server->handshakes[i].deadline)
@@ -332,6 +350,9 @@ crossings_status crossings_accept(crossings_server *server, int timeout_ms, cros
             status = accept_client(server, channel);
         if (status != CROSSINGS_AGAIN)
             return status;
+        /* After the time, serve only who may be here already: silent clients may keep coming. */
+        if (remaining_ms(deadline) == 0 && ++late > MAX_HANDSHAKES)
+            return CROSSINGS_TIMEOUT;
     }
 }
 
@@ -347,11 +368,11 @@ void crossings_unlisten(crossings_server *server) {
 void crossings_close(crossings_channel *channel) {
     if (!channel)
         return;
-    if (channel->peer.header) {
+    if (channel->writer.mine) { /* the handshake has finished */
         ring_publish(&channel->writer);
         ring_store_release(&channel->mine.header->closed, 1); /* pairs with the acquire in check_peer */
     }
-    close(channel->fd);
+    handshake_close(channel->fd);
     region_release(&channel->mine);
     region_release(&channel->peer);
     free(channel);
@@ -371,10 +392,15 @@ static crossings_status check_peer(crossings_channel *channel) {
         return channel->over;
     /* Pairs with the release in crossings_close: everything the peer sent before is in the ring. */
     const uint32_t *closed = &channel->peer.header->closed;
-    if (ring_load_acquire(closed))
+    if (ring_load_acquire(closed)) {
         channel->over = CROSSINGS_END;
-    else if (!doorbell_drain(channel->fd))
-        channel->over = ring_load_acquire(closed) ? CROSSINGS_END : CROSSINGS_PEER_DIED;
+    } else {
+        enum doorbell_state state = doorbell_drain(channel->fd);
+        if (state == DOORBELL_BROKEN)
+            channel->over = CROSSINGS_PEER_CORRUPT;
+        else if (state == DOORBELL_CLOSED)
+            channel->over = ring_load_acquire(closed) ? CROSSINGS_END : CROSSINGS_PEER_DIED;
+    }
     channel->over_at = channel->reader.position;
     return channel->over;
 }
@@ -485,6 +511,8 @@ static crossings_status block_on(const struct attempt *attempt, int timeout_ms) 
             spin_until = now + channel->spin_ns; /* how often try_last() checks for the peer's death */
             continue;
         }
+        /* No wake-up is lost between here and the sleep: try_last() has just reset `fruitless`, so the last attempt
+         * does not check the peer, which would take the doorbell that is meant for this sleep. */
         ring_begin_waiting(waiting);
         status = try_once(attempt); /* the last attempt, after the fence */
         if (status == CROSSINGS_AGAIN)

@@ -12,6 +12,7 @@ namespace {
 struct Entry {
     const Descriptors *owner;
     bool used;
+    bool lent; // another process may have it, too
 };
 
 struct Table {
@@ -41,13 +42,13 @@ Descriptors::~Descriptors() {
 
 int Descriptors::hold(int fd) {
     std::lock_guard<std::mutex> lock(table.mutex);
-    table.entries[fd] = {this, false};
+    table.entries[fd] = {this, false, false};
     return fd;
 }
 
 int Descriptors::hold(const struct handshake_listener &listener) {
     std::lock_guard<std::mutex> lock(table.mutex);
-    table.entries[listener.fd] = {this, true};
+    table.entries[listener.fd] = {this, true, false};
     listeners_[listener.fd] = listener;
     return listener.fd;
 }
@@ -57,9 +58,14 @@ bool Descriptors::use(int fd) {
     auto found = table.entries.find(fd);
     if (found != table.entries.end() && (found->second.used || found->second.owner != this))
         return false;
-    table.entries[fd] = {this, true};
+    table.entries[fd] = {this, true, false};
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     return true;
+}
+
+void Descriptors::lend(int fd) {
+    std::lock_guard<std::mutex> lock(table.mutex);
+    table.entries[fd] = {this, true, true};
 }
 
 int64_t Descriptors::offer(int fd) {
@@ -76,7 +82,7 @@ int Descriptors::redeem(int64_t ticket) {
         return -1;
     int fd = found->second;
     table.offers.erase(found);
-    table.entries[fd] = {this, true};
+    table.entries[fd] = {this, true, false};
     return fd;
 }
 
@@ -102,14 +108,20 @@ bool Descriptors::forget(int fd) {
 
 void Descriptors::close(int fd) {
     std::lock_guard<std::mutex> lock(table.mutex);
+    auto entry = table.entries.find(fd);
+    bool lent = entry != table.entries.end() && entry->second.lent;
     if (!forget(fd))
         return;
     auto listener = listeners_.find(fd);
     if (listener != listeners_.end()) {
         ::close(listener->second.folder);
         listeners_.erase(listener);
+        handshake_close_listener(fd);
+    } else if (lent) {
+        ::close(fd); // at most my own hello waits in it
+    } else {
+        handshake_close(fd);
     }
-    ::close(fd);
 }
 
 void Descriptors::disown(int fd) {

@@ -29,6 +29,9 @@ class Descriptors {
      * inherited one. Programs that this process starts will not inherit it. False: it is in use, or another thread's.
      */
     bool use(int fd);
+    /* Take a descriptor of this thread into use that a program which this process starts may inherit. Closing it then
+     * does not end the connection. */
+    void lend(int fd);
 
     /* Offer a descriptor of this thread to any thread. Returns a ticket: a number above every descriptor. */
     int64_t offer(int fd);
@@ -37,7 +40,7 @@ class Descriptors {
     /* Close the descriptor behind a ticket, unless it has been taken. */
     void withdraw(int64_t ticket);
 
-    /* Close a descriptor of this thread. The file of a listener stays. */
+    /* Close a descriptor of this thread, without waiting; see handshake_close(). The file of a listener stays. */
     void close(int fd);
     /* Forget a descriptor of this thread that some other part of the process uses. */
     void disown(int fd);

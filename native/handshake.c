@@ -2,6 +2,8 @@
  * or not at all. */
 #include "handshake.h"
 
+#include "disposal.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -14,6 +16,9 @@
 
 #define BACKLOG 128
 #define MAX_DRAINED 8 /* rings taken by one call; more stay in the socket, which then stays readable */
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16 */
+#endif
 
 /* The first packet of each side, sent with the descriptor of its region. */
 struct hello {
@@ -67,7 +72,7 @@ static enum handshake_status clear_stale(const char *path, const struct handshak
         return HANDSHAKE_NOT_SOCKET;
     enum handshake_status answer = handshake_connect(path, &fd);
     if (answer == HANDSHAKE_OK) {
-        close(fd);
+        handshake_close(fd);
         return HANDSHAKE_IN_USE;
     }
     if (errno != ECONNREFUSED) /* only ECONNREFUSED proves that no process holds it */
@@ -97,6 +102,26 @@ static enum handshake_status open_folder(const char *path, bool unlocked, struct
     return HANDSHAKE_OK;
 }
 
+/* Let every user connect. The mode is set on the file itself: whoever may write the folder may have put a link in the
+ * place of its name since, and chmod() would follow it. */
+static int open_to_others(const struct handshake_listener *listener) {
+    struct stat status;
+    char itself[sizeof "/proc/self/fd/" + 3 * sizeof(int)];
+    int file = openat(listener->folder, listener->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0)
+        return -1;
+    snprintf(itself, sizeof itself, "/proc/self/fd/%d", file);
+    int failed = fstat(file, &status);
+    if (!failed && (!S_ISSOCK(status.st_mode) || status.st_uid != geteuid())) {
+        errno = EPERM; /* it is not ours */
+        failed = -1;
+    }
+    if (!failed)
+        failed = chmod(itself, 0666);
+    give_up(file, HANDSHAKE_SYSTEM);
+    return failed;
+}
+
 /* Bind and listen. On failure, no file is left. */
 static enum handshake_status bind_and_listen(const struct sockaddr_un *address, bool others,
                                              struct handshake_listener *listener) {
@@ -115,7 +140,7 @@ static enum handshake_status bind_and_listen(const struct sockaddr_un *address, 
     }
     if (bound)
         return errno == EADDRINUSE ? HANDSHAKE_IN_USE : HANDSHAKE_SYSTEM;
-    if ((others && chmod(path, 0666)) || listen(listener->fd, BACKLOG) ||
+    if ((others && open_to_others(listener)) || listen(listener->fd, BACKLOG) ||
         fstatat(listener->folder, listener->name, &status, AT_SYMLINK_NOFOLLOW)) {
         int reason = errno;
         unlinkat(listener->folder, listener->name, 0);
@@ -146,13 +171,34 @@ enum handshake_status handshake_listen(const char *path, bool others, bool unloc
     return give_up(listener->folder, status); /* which unlocks it */
 }
 
+void handshake_close(int fd) {
+    int reason = errno;
+    shutdown(fd, SHUT_RDWR); /* the peer sees the end now, and can send nothing more */
+    if (disposal_empty(fd))
+        close(fd);
+    else
+        disposal_close_elsewhere(disposal_run_socket, &fd, 1);
+    errno = reason;
+}
+
+void handshake_close_listener(int fd) {
+    int client;
+    shutdown(fd, SHUT_RD); /* nobody can connect any more */
+    while ((client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+        handshake_close(client);
+    if (errno == EMFILE || errno == ENFILE)
+        disposal_close_elsewhere(disposal_run, &fd, 1); /* with the clients that still wait in it */
+    else
+        close(fd);
+}
+
 void handshake_unlisten(const struct handshake_listener *listener) {
     struct stat status;
     /* The file first: as long as the socket listens, no other listener takes over the path. */
     if (fstatat(listener->folder, listener->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
         status.st_dev == listener->device && status.st_ino == listener->inode)
         unlinkat(listener->folder, listener->name, 0);
-    close(listener->fd);
+    handshake_close_listener(listener->fd);
     close(listener->folder);
 }
 
@@ -173,14 +219,18 @@ int handshake_peer(int fd, uid_t *uid, pid_t *pid) {
     return 0;
 }
 
+/* Room for every descriptor that one message can pass. */
 union control {
     struct cmsghdr header; /* only for its alignment */
-    char bytes[CMSG_SPACE(8 * sizeof(int))];
+    char bytes[CMSG_SPACE(DISPOSAL_MOST * sizeof(int))];
 };
 
 enum handshake_status handshake_send(int fd, const struct region *mine) {
     struct hello hello = {RING_MAGIC, RING_VERSION, mine->capacity, mine->flags};
-    union control control = {.bytes = {0}};
+    union {
+        struct cmsghdr header; /* only for its alignment */
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.bytes = {0}};
     struct iovec data = {&hello, sizeof hello};
     struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes};
     message.msg_controllen = CMSG_SPACE(sizeof(int));
@@ -197,70 +247,66 @@ enum handshake_status handshake_send(int fd, const struct region *mine) {
     return errno == EPIPE || errno == ECONNRESET ? HANDSHAKE_PEER_GONE : HANDSHAKE_SYSTEM;
 }
 
-/* Take the first descriptor received, or -1, and close all others: a peer may send any number. */
-static int take_descriptor(struct msghdr *message, int *count) {
-    int first = -1;
-    *count = 0;
-    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t here = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < here; i++, ++*count) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-            if (first < 0)
-                first = fd;
-            else
-                close(fd);
-        }
+/* Check the hello and map the region behind `memory`. */
+static enum handshake_status check_hello(const struct hello *hello, int memory, struct region *peer, char *reason) {
+    if (hello->magic != RING_MAGIC) {
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer does not speak the crossings protocol");
+        return HANDSHAKE_PROTOCOL;
     }
-    return first;
+    if (hello->version != RING_VERSION) {
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer speaks protocol version %u; this is version %u",
+                 hello->version, RING_VERSION);
+        return HANDSHAKE_PROTOCOL;
+    }
+    enum region_refusal refusal = region_map_peer(peer, memory);
+    if (refusal == REGION_OK && peer->capacity != hello->capacity) {
+        region_release(peer);
+        refusal = REGION_BAD_SIZE;
+    }
+    if (refusal == REGION_OK)
+        return HANDSHAKE_OK;
+    snprintf(reason, HANDSHAKE_REASON_BYTES, "%s", region_refusal_text(refusal));
+    return refusal == REGION_NOT_MAPPED ? HANDSHAKE_SYSTEM : HANDSHAKE_PROTOCOL;
 }
 
+/* The packet is looked at before it is taken. So the kernel never closes the last reference to a descriptor that the
+ * peer has passed, which can block this thread; see disposal.h. */
 enum handshake_status handshake_receive(int fd, struct region *peer, char *reason) {
     struct hello hello;
     union control control;
+    int received[DISPOSAL_MOST];
     struct iovec data = {&hello, sizeof hello};
     struct msghdr message = {
-        .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control};
-    int count;
+        .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     *peer = (struct region){.fd = -1};
-    ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    ssize_t got = recvmsg(fd, &message, MSG_PEEK | MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (got < 0) {
         if (errno == EAGAIN || errno == EINTR)
             return HANDSHAKE_AGAIN;
         return errno == ECONNRESET ? HANDSHAKE_PEER_GONE : HANDSHAKE_SYSTEM;
     }
-    int memory = take_descriptor(&message, &count);
+    size_t count = disposal_take(&message, received, 0);
+    bool incomplete = message.msg_flags & MSG_CTRUNC;
     enum handshake_status answer = HANDSHAKE_PROTOCOL;
-    if (got == 0 && memory < 0 && !(message.msg_flags & MSG_CTRUNC)) {
-        return HANDSHAKE_PEER_GONE;
-    } else if (count == 0 && message.msg_flags & MSG_CTRUNC) {
-        /* The peer sent descriptors, and this process could not take even one: it has reached its own limit. */
+    if (count == 0 && incomplete) {
+        /* The peer sent descriptors, and this process could not take even one: it has reached its own limit. The hello
+         * stays in the socket. */
         errno = EMFILE;
         return HANDSHAKE_SYSTEM;
-    } else if (got != (ssize_t)sizeof hello || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || count != 1) {
-        snprintf(reason, HANDSHAKE_REASON_BYTES, "expected a hello of %zu bytes and 1 descriptor; got %zd and %d",
-                 sizeof hello, got, count);
-    } else if (hello.magic != RING_MAGIC) {
-        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer does not speak the crossings protocol");
-    } else if (hello.version != RING_VERSION) {
-        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer speaks protocol version %u; this is version %u",
-                 hello.version, RING_VERSION);
-    } else {
-        enum region_refusal refusal = region_map_peer(peer, memory);
-        if (refusal == REGION_OK && peer->capacity != hello.capacity) {
-            region_release(peer);
-            refusal = REGION_BAD_SIZE;
-        }
-        snprintf(reason, HANDSHAKE_REASON_BYTES, "%s", region_refusal_text(refusal));
-        answer = refusal == REGION_OK           ? HANDSHAKE_OK
-                 : refusal == REGION_NOT_MAPPED ? HANDSHAKE_SYSTEM
-                                                : HANDSHAKE_PROTOCOL;
     }
-    int saved_errno = errno;
-    if (memory >= 0)
-        close(memory);
+    if (!incomplete)
+        recv(fd, NULL, 0, MSG_DONTWAIT);
+    if (got == 0 && count == 0)
+        return HANDSHAKE_PEER_GONE;
+    if (got != (ssize_t)sizeof hello || message.msg_flags & MSG_TRUNC || incomplete || count != 1)
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "expected a hello of %zu bytes and 1 descriptor; got %zd and %zu",
+                 sizeof hello, got, count);
+    else
+        answer = check_hello(&hello, received[0], peer, reason);
+    int saved_errno = errno, off = 0;
+    disposal_close_received(received, count);
+    if (answer == HANDSHAKE_OK) /* no more descriptors, if the kernel can refuse them */
+        setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
     errno = saved_errno;
     return answer;
 }
@@ -276,9 +322,11 @@ void doorbell_ring(int fd) {
 }
 
 /* One call takes every ring that waits, up to MAX_DRAINED. Waking is on the way of a message, so a second call that
- * only finds the socket empty would be paid by each. */
-bool doorbell_drain(int fd) {
+ * only finds the socket empty would be paid by each. Descriptors that a peer has attached are received, so that the
+ * kernel does not close them on this thread. (Before Linux 6.16 it still does if this process has too few left.) */
+enum doorbell_state doorbell_drain(int fd) {
     char rings[MAX_DRAINED];
+    union control controls[MAX_DRAINED];
     struct iovec parts[MAX_DRAINED];
     struct mmsghdr messages[MAX_DRAINED];
     memset(messages, 0, sizeof messages);
@@ -286,15 +334,24 @@ bool doorbell_drain(int fd) {
         parts[i] = (struct iovec){.iov_base = &rings[i], .iov_len = 1};
         messages[i].msg_hdr.msg_iov = &parts[i];
         messages[i].msg_hdr.msg_iovlen = 1;
+        messages[i].msg_hdr.msg_control = controls[i].bytes;
+        messages[i].msg_hdr.msg_controllen = sizeof controls[i].bytes;
     }
     int got;
     do
-        got = recvmmsg(fd, messages, MAX_DRAINED, MSG_DONTWAIT, NULL);
+        got = recvmmsg(fd, messages, MAX_DRAINED, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, NULL);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return errno == EAGAIN;
-    for (int i = 0; i < got; i++)
-        if (messages[i].msg_len == 0)
-            return false; /* the end: the peer's socket is closed */
-    return true;
+        return errno == EAGAIN ? DOORBELL_OPEN : DOORBELL_CLOSED;
+    enum doorbell_state state = DOORBELL_OPEN;
+    for (int i = 0; i < got; i++) {
+        int received[DISPOSAL_MOST];
+        size_t count = disposal_take(&messages[i].msg_hdr, received, 0);
+        disposal_close_received(received, count);
+        if (count > 0 || messages[i].msg_hdr.msg_flags & MSG_CTRUNC)
+            state = DOORBELL_BROKEN;
+        else if (messages[i].msg_len == 0 && state == DOORBELL_OPEN)
+            state = DOORBELL_CLOSED; /* the end: the peer's socket is closed */
+    }
+    return state;
 }

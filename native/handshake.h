@@ -42,6 +42,11 @@ enum handshake_status handshake_listen(const char *path, bool others, bool unloc
                                        struct handshake_listener *listener);
 /* Stop listening: remove the file, unless another listener has replaced it, and close the socket. */
 void handshake_unlisten(const struct handshake_listener *listener);
+/* Close a socket that is connected to a peer, whatever the peer has sent, and without waiting. The peer sees the end
+ * now, even if another process holds the socket too. */
+void handshake_close(int fd);
+/* Close the socket of a listener, with the clients that nobody has accepted. */
+void handshake_close_listener(int fd);
 /* Accept the next client. HANDSHAKE_AGAIN: no client is waiting. */
 enum handshake_status handshake_accept(int listener, int *fd);
 /* Connect to a listener. HANDSHAKE_NO_LISTENER: the caller may retry, since either side may start first. */
@@ -52,7 +57,8 @@ int handshake_peer(int fd, uid_t *uid, pid_t *pid);
 
 /* Send the hello, with my region's descriptor. Each side sends one and receives one, in any order. */
 enum handshake_status handshake_send(int fd, const struct region *mine);
-/* Receive the peer's hello, check its region and map it read-only. On HANDSHAKE_PROTOCOL, `reason` (of
+/* Receive the peer's hello, check its region and map it read-only. HANDSHAKE_SYSTEM with EMFILE: this process has no
+ * descriptor left for the peer's region; the hello can be received later. On HANDSHAKE_PROTOCOL, `reason` (of
  * HANDSHAKE_REASON_BYTES) gets a phrase that says why. */
 #define HANDSHAKE_REASON_BYTES 160
 enum handshake_status handshake_receive(int fd, struct region *peer, char *reason);
@@ -61,7 +67,12 @@ enum handshake_status handshake_receive(int fd, struct region *peer, char *reaso
 
 /* Wake the peer. Ringing a peer that has closed its end does nothing. */
 void doorbell_ring(int fd);
-/* Take all rings that have arrived. False: the peer has closed its end. */
-bool doorbell_drain(int fd);
+/* Take all rings that have arrived, and learn whether there is still a peer. */
+enum doorbell_state {
+    DOORBELL_BROKEN = -1, /* the peer has attached descriptors to a ring, which no correct peer does */
+    DOORBELL_CLOSED = 0,  /* the peer has closed its end */
+    DOORBELL_OPEN = 1,
+};
+enum doorbell_state doorbell_drain(int fd);
 
 #endif

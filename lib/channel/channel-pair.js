@@ -18,7 +18,7 @@ class Port {
   /** @param {number} fd @param {Promise<AChannel>} channel the other end */
   constructor(fd, channel) {
     this.#fd = fd;
-    native.useFd(fd);
+    native.lendFd(fd);
     // A ticket that is never redeemed, for example because the worker ended first, must not keep its descriptor open.
     channel.catch(() => this.#withdraw());
   }

@@ -1,7 +1,7 @@
 'use strict';
 // One channel's connection to its peer: the two regions, the reading and writing ends of their rings, and the socket, which
 // serves as the doorbell and shows whether the peer is alive. Owns the channel's state, from OPEN to CLOSED (life.js).
-const { CrossingsError } = require('./errors.js');
+const { CrossingsError, corruptPeer } = require('./errors.js');
 const { CLOSED_WORD, KIND, WAITING_FOR_DATA_WORD, WAITING_FOR_ROOM_WORD, maxMessage } = require('./layout.js');
 const { CLOSED, CORRUPT, OPEN, PEER_CLOSED, PEER_DIED, errorOf } = require('./life.js');
 const { native } = require('./native.js');
@@ -201,10 +201,17 @@ class Connection {
     return this.checkPeer();
   }
 
-  /** Check for the peer's end without a doorbell. Drains the doorbell. @returns {boolean} true if the peer has closed or died */
+  /** Check for the peer's end without a doorbell. Drains the doorbell. @returns {boolean} true if the peer has closed, died or broken the protocol */
   checkPeer() {
     if (this.state !== OPEN) return false;
-    const connected = native.drain(this.#fd);
+    let connected = false;
+    try {
+      connected = native.drain(this.#fd);
+    } catch (error) {
+      if (/** @type {any} */ (error).code !== 'ERR_PEER_CORRUPT') throw error;
+      this.#end(CORRUPT, corruptPeer('descriptors with a doorbell'));
+      return true;
+    }
     // Pairs with the store in close(): everything that the peer sent before it closed is in the ring.
     const closed = Atomics.load(this.reader.peerWords, CLOSED_WORD) !== 0;
     if (connected && !closed) return false;

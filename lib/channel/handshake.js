@@ -1,6 +1,7 @@
 'use strict';
 // The handshake over a connected socket: each side creates its region, sends it, and maps the peer's. It does not block
 // the event loop. A timeout, an AbortSignal or refuse() can end it.
+const { EMFILE, ENFILE } = require('node:os').constants.errno;
 const { Channel } = require('./channel.js');
 const { CrossingsError } = require('./errors.js');
 const { native } = require('./native.js');
@@ -14,7 +15,7 @@ const { native } = require('./native.js');
  * @typedef {object} Checks
  * @property {(uid: number) => void} admit called before anything is sent
  * @property {(uid: number, mine: Region, peer: Region) => void} open called when the peer's region has been received
- * @property {() => boolean} makeRoom called when there are no resources; returns true if it has released some
+ * @property {(handshake: Handshake) => boolean} makeRoom called when there are no descriptors for this handshake; returns true if it has released some
  *
  * @typedef {object} Handshake
  * @property {Promise<AChannel>} channel
@@ -97,13 +98,17 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
   }
 
   function look() {
-    if (ended || !mine) return;
+    if (ended) return;
     /** @type {Region | null} */
     let theirs = null;
     try {
-      theirs = native.receiveHello(fd, options.sharedBuffers, options.maxPeerCapacity);
+      theirs = withRoom(() => native.receiveHello(fd, options.sharedBuffers, options.maxPeerCapacity));
       if (!theirs) return;
-      checks?.open(peer.uid, mine, theirs);
+      mine ??= createRegion();
+      if (checks) {
+        checks.open(peer.uid, mine, theirs);
+        sendHello(mine);
+      }
       end();
       resolve(new Channel({ fd, mine, peer: theirs, ...peer }, options));
     } catch (error) {
@@ -113,15 +118,24 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
     }
   }
 
-  /** @returns {Region} */
-  function createRegion() {
+  /** Repeat what fails for want of descriptors while a server can release some. @template T @param {() => T} attempt @returns {T} */
+  function withRoom(attempt) {
     for (;;) {
       try {
-        return native.createRegion(options.capacity, options.wait === 'spin', options.sharedBuffers);
+        return attempt();
       } catch (error) {
-        if (!checks?.makeRoom()) throw error;
+        const { errno } = /** @type {any} */ (error);
+        if ((errno !== EMFILE && errno !== ENFILE) || !checks?.makeRoom(self)) throw error;
       }
     }
+  }
+
+  const createRegion = () =>
+    withRoom(() => native.createRegion(options.capacity, options.wait === 'spin', options.sharedBuffers));
+
+  /** Does not block, because the socket's send buffer is empty. @param {Region} region */
+  function sendHello(region) {
+    native.sendHello(fd, region.handle);
   }
 
   /** Poll before anything is sent: this fails if the event loop polls the descriptor for something else. */
@@ -135,14 +149,20 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
     poller.ref();
   }
 
+  const self = { channel: connecting, ...peer, startedAt: performance.now(), look, refuse, keepAlive };
   try {
     signal?.throwIfAborted();
     Object.assign(peer, native.peerOf(fd));
+    Object.assign(self, peer);
     authorize(peer, options);
     checks?.admit(peer.uid);
     poll();
-    mine = createRegion();
-    native.sendHello(fd, mine.handle); // does not block: the socket's send buffer is empty
+    // A server sends its hello only when it has the client's: a client that says nothing then costs it one descriptor, and
+    // leaves none on its way. The kernel limits how many of a user's descriptors may be on their way at a time.
+    if (!checks) {
+      mine = createRegion();
+      sendHello(mine);
+    }
     signal?.addEventListener('abort', abort, { once: true });
     timeout = timer(
       () => refuse(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`)),
@@ -152,7 +172,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
   } catch (error) {
     refuse(error);
   }
-  return { channel: connecting, ...peer, startedAt: performance.now(), look, refuse, keepAlive };
+  return self;
 }
 
 /**

@@ -32,6 +32,7 @@ const { CrossingsError } = require('./errors.js');
  * @property {(fd: number, mayShare: boolean, maxCapacity?: number) => NativeRegion | null} receiveHello
  * @property {(handle: unknown) => boolean} isReleased
  * @property {(fd: number) => boolean} useFd
+ * @property {(fd: number) => void} lendFd
  * @property {(fd: number) => number} offerFd
  * @property {(ticket: number) => number} redeemTicket
  * @property {(ticket: number) => void} withdrawTicket
@@ -62,8 +63,9 @@ const translated =
     try {
       return call(...args);
     } catch (error) {
-      const { code, message } = /** @type {{code?: string, message: string}} */ (error);
-      throw code ? new CrossingsError(code, `${message}.`) : error;
+      const { code, message, errno } = /** @type {{code?: string, message: string, errno?: number}} */ (error);
+      if (!code) throw error;
+      throw Object.assign(new CrossingsError(code, `${message}.`), errno === undefined ? {} : { errno });
     }
   };
 

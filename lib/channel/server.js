@@ -50,7 +50,7 @@ class Server {
     this.#checks = {
       admit: (/** @type {number} */ uid) => this.#usage.check(uid, 1, options.capacity),
       open: this.#usage.add.bind(this.#usage),
-      makeRoom: () => this.#makeRoom(0),
+      makeRoom: (/** @type {Handshake} */ handshake) => this.#makeRoom(0, handshake),
     };
     this.#poller = new native.Poller(fd, () => this.#acceptClients());
     this.#poller.ref();
@@ -102,10 +102,11 @@ class Server {
    * Drop a client that has been silent for some time, for the resources that it holds. To accept, it must have been silent
    * for long, because the next client can wait in the kernel's queue. A client that has been accepted cannot wait.
    * @param {number} silentMs
+   * @param {Handshake} [spared] is not dropped
    */
-  #makeRoom(silentMs) {
-    if (this.#handshakes.size === 0) return false;
-    const victim = findVictim(this.#handshakes);
+  #makeRoom(silentMs, spared) {
+    const victim = findVictim(this.#handshakes, spared);
+    if (!victim) return false;
     if (performance.now() - victim.startedAt < silentMs) return false;
     this.#drop(victim);
     return true;
@@ -117,7 +118,8 @@ class Server {
 
   /** Start the handshake with a client. @param {number} fd */
   #begin(fd) {
-    if (this.#handshakes.size >= MAX_HANDSHAKES) this.#drop(findVictim(this.#handshakes));
+    const victim = this.#handshakes.size >= MAX_HANDSHAKES && findVictim(this.#handshakes);
+    if (victim) this.#drop(victim);
     const handshake = startHandshake(fd, this.#options, this.#options.timeout, this.#stop.signal, this.#checks);
     this.#handshakes.add(handshake);
     if (this.#unreferenced) handshake.keepAlive(false);
@@ -262,17 +264,21 @@ function removeFileOnExit(server) {
 /**
  * The handshake to drop when there are too many: the oldest one of the user that has the most. So no user can keep another
  * out, and silent clients cannot keep out others of their own user.
- * @param {Set<Handshake>} handshakes not empty, the oldest first
+ * @param {Set<Handshake>} handshakes the oldest first
+ * @param {Handshake} [spared] is not dropped
+ * @returns {Handshake | undefined} undefined if there is none to drop
  */
-function findVictim(handshakes) {
+function findVictim(handshakes, spared) {
   /** @type {Map<number, Handshake[]>} */
   const byUser = new Map();
   for (const handshake of handshakes) {
+    if (handshake === spared) continue;
     const those = byUser.get(handshake.uid);
     if (those) those.push(handshake);
     else byUser.set(handshake.uid, [handshake]);
   }
-  let [most] = byUser.values();
+  /** @type {Handshake[]} */
+  let most = [];
   for (const those of byUser.values()) if (those.length > most.length) most = those;
   return most[0];
 }

@@ -146,6 +146,14 @@ describe('clients that say nothing', () => {
     }
   });
 
+  test('get nothing from the server, not even a descriptor on its way', async () => {
+    const server = closing(await listen(newPath()));
+    const silent = await connectSilently(server.path);
+    closing(await connect(server.path)); // later, so the server has accepted the silent client
+    closing(await server.accept());
+    expect(native.receiveHello(silent, false)).toBe(null);
+  });
+
   test('are refused when there are too many, the oldest first', async () => {
     const server = closing(await listen(newPath(), { timeout: forever }));
     for (let i = 0; i < 500; i++) await connectSilently(server.path);
@@ -237,7 +245,8 @@ describe('a server limits what a user has open:', () => {
     const server = closing(await listen(newPath(), { ...small, maxBytesPerUser: 5 * 65536 }));
     closing(await connect(server.path, { capacity: 2 * 65536 }));
     const served = closing(await server.accept());
-    closing(await connect(server.path, { capacity: 2 * 65536 })); // its ring is too large
+    // Its ring is too large.
+    await expect(connect(server.path, { capacity: 2 * 65536 })).rejects.toEqual(errorWith('ERR_PEER_DIED'));
     await until(() => server.refusals.count === 1);
     expect(server.refusals.last).toEqual(limit);
     closing(await connect(server.path, small));
@@ -250,7 +259,7 @@ describe('a server limits what a user has open:', () => {
 
   test('a client that asks for more is refused, and the client refuses such a server', async () => {
     const server = closing(await listen(newPath(), { maxPeerCapacity: 2 ** 20 }));
-    closing(await connect(server.path, { capacity: 2 ** 21 }));
+    await expect(connect(server.path, { capacity: 2 ** 21 })).rejects.toEqual(errorWith('ERR_PEER_DIED'));
     await until(() => server.refusals.count === 1);
     expect(server.refusals.last).toEqual(limit);
     await expect(connect(server.path, { maxPeerCapacity: 2 ** 19 })).rejects.toEqual(limit);

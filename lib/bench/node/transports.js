@@ -223,6 +223,7 @@ function bareWake() {
     ratioWith: 'ring-async',
     async start(place) {
       const [mine, other] = native.socketPair();
+      native.lendFd(other);
       spawnOther(place, ['ignore', 'ignore', 'inherit', other]);
       native.closeFd(other);
       return end(mine);

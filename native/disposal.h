@@ -1,0 +1,147 @@
+/*
+ * Closing what a peer has passed, without ever waiting. close() can wait for hours: for the unsent data of a TCP socket
+ * that lingers, or for the daemon of a FUSE file system. So only memfds and pipes are closed here; everything else is
+ * closed by a thread of its own. Closing a socket also closes the descriptors that wait in it. Included by handshake.c
+ * only.
+ */
+#ifndef CROSSINGS_DISPOSAL_H
+#define CROSSINGS_DISPOSAL_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define DISPOSAL_MOST 253           /* descriptors that the kernel passes with one message (SCM_MAX_FD) */
+#define DISPOSAL_MOST_PACKETS 1024  /* taken from a socket that is about to be closed */
+#define DISPOSAL_STACK (256u << 10) /* bytes; of a thread that only closes */
+
+/* Add the descriptors of a received message to `fds`, which holds `count` of them. Returns their new number. */
+static inline size_t disposal_take(struct msghdr *message, int *fds, size_t count) {
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t here = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        if (here > DISPOSAL_MOST - count)
+            here = DISPOSAL_MOST - count; /* never: the kernel passes no more */
+        memcpy(fds + count, CMSG_DATA(part), here * sizeof(int));
+        count += here;
+    }
+    return count;
+}
+
+struct disposal {
+    size_t count;
+    int fds[];
+};
+
+/* Close a descriptor. Only a thread that may wait calls this. */
+static inline void disposal_close(int fd) {
+    static const struct linger none = {0, 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none); /* fails for anything but a socket */
+    close(fd);
+}
+
+static inline void *disposal_run(void *argument) {
+    struct disposal *these = argument;
+    for (size_t i = 0; i < these->count; i++)
+        disposal_close(these->fds[i]);
+    free(these);
+    return NULL;
+}
+
+/* Close a socket of mine that has been shut down, and the descriptors that wait in it. */
+static inline void *disposal_run_socket(void *argument) {
+    struct disposal *this = argument;
+    for (int i = 0; i < DISPOSAL_MOST_PACKETS; i++) {
+        union {
+            struct cmsghdr header; /* only for its alignment */
+            char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(DISPOSAL_MOST * sizeof(int))];
+        } control;
+        struct msghdr message = {.msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+        int received[DISPOSAL_MOST];
+        if (recvmsg(this->fds[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0 || message.msg_controllen == 0)
+            break; /* the end */
+        size_t count = disposal_take(&message, received, 0);
+        for (size_t j = 0; j < count; j++)
+            disposal_close(received[j]);
+    }
+    return disposal_run(this);
+}
+
+/* Close descriptors on a new thread. If none can be started, this thread closes them, and may wait. */
+static inline void disposal_close_elsewhere(void *(*run)(void *), const int *fds, size_t count) {
+    int reason = errno;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    struct disposal *these = malloc(sizeof *these + count * sizeof fds[0]);
+    if (!these) {
+        for (size_t i = 0; i < count; i++)
+            close(fds[i]);
+        errno = reason;
+        return;
+    }
+    these->count = count;
+    memcpy(these->fds, fds, count * sizeof fds[0]);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, DISPOSAL_STACK);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for its own threads */
+    int failed = pthread_create(&thread, &attributes, run, these);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (failed)
+        run(these);
+    errno = reason;
+}
+
+/* Close descriptors that a peer has passed; at most DISPOSAL_MOST. */
+static inline void disposal_close_received(const int *fds, size_t count) {
+    int reason = errno, others[DISPOSAL_MOST];
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (fcntl(fds[i], F_GET_SEALS) >= 0 || fcntl(fds[i], F_GETPIPE_SZ) >= 0)
+            close(fds[i]);
+        else
+            others[kept++] = fds[i];
+    if (kept > 0)
+        disposal_close_elsewhere(disposal_run, others, kept);
+    errno = reason;
+}
+
+/* Take the packets that wait in a connected socket, which must have been shut down. False: descriptors wait in it. They
+ * are never received, because a process at its limit of descriptors receives them only in part, and the kernel would
+ * close the others on this thread. */
+static inline bool disposal_empty(int fd) {
+    /* The sender's credentials, which tell an empty packet from the end, fit into this buffer. Descriptors come after
+     * them, and do not fit. */
+    union {
+        struct cmsghdr header; /* only for its alignment */
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    int on = 1;
+    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on))
+        return errno == ENOTSOCK || errno == EBADF;
+    for (int i = 0; i < DISPOSAL_MOST_PACKETS; i++) {
+        struct msghdr message = {.msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+        if (recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) < 0) {
+            if (errno != ECONNRESET && errno != EINTR) /* ECONNRESET: reported once, before the packets */
+                return true;
+            continue;
+        }
+        if (message.msg_flags & MSG_CTRUNC)
+            return false;
+        if (message.msg_controllen == 0)
+            return true; /* the end */
+        recv(fd, NULL, 0, MSG_DONTWAIT);
+    }
+    return false;
+}
+
+#endif

@@ -1,0 +1,202 @@
+/*
+ * Servers in C at their limits: limits NAME runs one test, and limits without arguments lists them. Linked with
+ * --wrap=bind, for a test that must act right after bind().
+ */
+#include "../../native/crossings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: expected %s\n", __FILE__, __LINE__, #condition);                                   \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static char folder[] = "/tmp/limits-XXXXXX", path[64], target[64];
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int connect_silently(void) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    while (connect(fd, (struct sockaddr *)&address, sizeof address))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); /* not listening yet */
+    return fd;
+}
+
+/* Start a process that ends with this one at the latest. Returns 0 in it. */
+static pid_t start(void) {
+    pid_t process = fork();
+    EXPECT(process >= 0);
+    if (process == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return process;
+}
+
+static int end_of(pid_t process) {
+    int status;
+    EXPECT(waitpid(process, &status, 0) == process);
+    return status;
+}
+
+/* ---- What happens between bind() and what follows ---- */
+
+static int replace_after_bind;
+
+int __real_bind(int fd, const struct sockaddr *address, socklen_t length);
+int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length);
+int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length) {
+    int result = __real_bind(fd, address, length);
+    if (replace_after_bind)
+        EXPECT(unlink(path) == 0 && symlink(target, path) == 0);
+    return result;
+}
+
+/* ---- The tests ---- */
+
+static void accepting_times_out_while_silent_clients_keep_coming(void) {
+    enum { ATTACKERS = 3, KEPT = 200, SECONDS = 12, MOST_SECONDS = 6 };
+    crossings_server *server;
+    crossings_channel *channel;
+    pid_t attackers[ATTACKERS];
+    EXPECT(crossings_listen(path, NULL, &server) == CROSSINGS_OK);
+    for (int i = 0; i < ATTACKERS; i++) {
+        if ((attackers[i] = start()) != 0)
+            continue;
+        int kept[KEPT] = {0};
+        double until = seconds() + SECONDS;
+        for (int j = 0; seconds() < until; j = (j + 1) % KEPT) {
+            if (kept[j] > 0)
+                close(kept[j]);
+            kept[j] = connect_silently();
+        }
+        _exit(0);
+    }
+    double before = seconds();
+    EXPECT(crossings_accept(server, 300, &channel) == CROSSINGS_TIMEOUT);
+    EXPECT(crossings_accept(server, 0, &channel) == CROSSINGS_TIMEOUT);
+    EXPECT(seconds() - before < MOST_SECONDS);
+    for (int i = 0; i < ATTACKERS; i++) {
+        kill(attackers[i], SIGKILL);
+        end_of(attackers[i]);
+    }
+    crossings_unlisten(server);
+}
+
+static void a_limit_of_file_sizes_is_an_error(void) {
+    int ends[2];
+    crossings_channel *channel;
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+    EXPECT(setrlimit(RLIMIT_FSIZE, &(struct rlimit){100000, 100000}) == 0);
+    EXPECT(crossings_open(ends[0], NULL, &channel) == CROSSINGS_SYSTEM && errno == EFBIG);
+}
+
+static void silent_clients_give_back_descriptors(void) {
+    for (rlim_t limit = 14; limit < 18; limit++) {
+        pid_t good, silent = start();
+        if (silent == 0) {
+            for (int i = 0; i < 40; i++)
+                connect_silently();
+            pause();
+        }
+        if ((good = start()) == 0) {
+            crossings_channel *channel;
+            crossings_options options = {.capacity = 65536, .timeout_ms = 60000};
+            sleep(1); /* the silent ones come first */
+            while (crossings_connect(path, &options, &channel) != CROSSINGS_OK)
+                ;
+            _exit(0);
+        }
+        crossings_server *server;
+        crossings_channel *channel = NULL;
+        struct rlimit before, now;
+        EXPECT(getrlimit(RLIMIT_NOFILE, &before) == 0);
+        now = (struct rlimit){limit, before.rlim_max};
+        EXPECT(setrlimit(RLIMIT_NOFILE, &now) == 0);
+        EXPECT(crossings_listen(path, &(crossings_options){.capacity = 65536, .timeout_ms = 60000}, &server) ==
+               CROSSINGS_OK);
+        int failed = 0;
+        while (crossings_accept(server, 20000, &channel) != CROSSINGS_OK)
+            EXPECT(++failed < 50);
+        EXPECT(end_of(good) == 0);
+        kill(silent, SIGKILL);
+        end_of(silent);
+        crossings_close(channel);
+        crossings_unlisten(server);
+        EXPECT(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    }
+}
+
+static void a_server_sends_nothing_to_a_silent_client(void) {
+    crossings_server *server;
+    crossings_channel *channel;
+    EXPECT(crossings_listen(path, NULL, &server) == CROSSINGS_OK);
+    int fd = connect_silently();
+    EXPECT(crossings_accept(server, 100, &channel) == CROSSINGS_TIMEOUT);
+    EXPECT(recv(fd, &(char){0}, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
+    close(fd);
+    crossings_unlisten(server);
+}
+
+static void the_mode_of_another_file_is_not_changed(void) {
+    crossings_server *server;
+    struct stat status;
+    close(open(target, O_CREAT | O_WRONLY, 0600));
+    replace_after_bind = 1;
+    EXPECT(crossings_listen(path, &(crossings_options){.allow_other_users = true}, &server) == CROSSINGS_SYSTEM);
+    EXPECT(stat(target, &status) == 0 && (status.st_mode & 0777) == 0600);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} tests[] = {
+    {"accepting times out while silent clients keep coming", accepting_times_out_while_silent_clients_keep_coming},
+    {"a limit of file sizes is an error, and not the end", a_limit_of_file_sizes_is_an_error},
+    {"silent clients give back the descriptors that others need", silent_clients_give_back_descriptors},
+    {"a server sends nothing to a silent client", a_server_sends_nothing_to_a_silent_client},
+    {"listening for other users does not follow a link", the_mode_of_another_file_is_not_changed},
+};
+
+static void clean_up(void) {
+    unlink(path);
+    unlink(target);
+    rmdir(folder);
+}
+
+int main(int count, char **arguments) {
+    enum { TESTS = sizeof tests / sizeof tests[0] };
+    for (int i = 0; i < TESTS; i++) {
+        if (count < 2)
+            puts(tests[i].name);
+        else if (strcmp(tests[i].name, arguments[1]) == 0) {
+            EXPECT(mkdtemp(folder));
+            snprintf(path, sizeof path, "%s/socket", folder);
+            snprintf(target, sizeof target, "%s/target", folder);
+            atexit(clean_up);
+            tests[i].run();
+            return 0;
+        }
+    }
+    return count < 2 ? 0 : 2;
+}
