@@ -139,6 +139,7 @@ class Connection {
   }
 
   ring() {
+    if (this.#fd < 0) return; // the peer has gone
     this.doorbellsRung++;
     native.ring(this.#fd);
   }
@@ -215,7 +216,7 @@ class Connection {
     // Pairs with the store in close(): everything that the peer sent before it closed is in the ring.
     const closed = Atomics.load(this.reader.peerWords, CLOSED_WORD) !== 0;
     if (connected && !closed) return false;
-    this.#poller?.close(); // no further events can come from the socket
+    this.#closeSocket(); // no further events can come from it
     this.reader.endsHere();
     this.#enter(closed ? PEER_CLOSED : PEER_DIED);
     return true;
@@ -234,9 +235,15 @@ class Connection {
     throw error;
   }
 
+  #closeSocket() {
+    this.#poller?.close();
+    if (this.#fd >= 0) native.closeFd(this.#fd);
+    this.#fd = -1;
+  }
+
   /** @param {number} state @param {unknown} error */
   #end(state, error) {
-    if (this.state === OPEN) this.#poller?.close();
+    if (state === CORRUPT) this.#poller?.close(); // the socket stays open until close(): the peer still runs
     this.#enter(state);
     this.#onEnd(error);
   }
@@ -255,8 +262,7 @@ class Connection {
     // Pairs with the load in answerDoorbell(), and in peer_is_over() of native/crossings.c.
     Atomics.store(this.#words, CLOSED_WORD, 1);
     this.#end(CLOSED, errorOf(CLOSED));
-    native.closeFd(this.#fd);
-    this.#fd = -1;
+    this.#closeSocket();
     this.writer.release();
     this.reader.release();
     this.#words = new Int32Array(0);
