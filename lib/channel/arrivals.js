@@ -8,8 +8,9 @@ const { Slab } = require('./slab.js');
 const turn = require('./turn.js');
 
 const MAX_NUMBERED_FRAMES = 1000; // processed in one search for a message, so that other work gets a turn
-const INBOX_OVERHEAD_BYTES = 128; // added to the size of each message in the inbox, so that empty messages count, too
+const INBOX_OVERHEAD_BYTES = 128; // added to the size of each message in the inbox or a batch, so that empty messages count, too
 const NUMBER_BYTES = 4;
+const DONE = Promise.resolve();
 const MAX_REFUSAL_BYTES = 4 * MAX_REASON_LENGTH; // the rest of a longer reason is ignored
 
 /** @typedef {{kind: number, number: number, payload: Buffer}} NumberedFrame */
@@ -18,6 +19,8 @@ class Arrivals {
   #connection;
   #reader;
   #requests;
+  #inPlaceBytes = 0; // size of the message that is being read in place
+  #healsSoon = false;
   #missed = false; // a search found nothing because a frame was being read in place
   #slab = new Slab();
   /** @type {Buffer[]} messages that arrived before an awaited response */ #inbox = [];
@@ -140,7 +143,7 @@ class Arrivals {
    * the byte limit is reached.
    * @param {unknown[]} batch
    * @param {number} max length of the array
-   * @param {number} maxBytes stop once the appended messages reach this total size
+   * @param {number} maxBytes stop once the appended messages, with their overhead, reach this total size
    */
   takeMany(batch, max, maxBytes) {
     if (this.hasInbox || !this.#connection.isReadable) return;
@@ -153,7 +156,7 @@ class Arrivals {
       batch.push(slab.copy(reader, reader.payloadOffset(), size, 0));
       reader.consume(size);
       if (reader.mustRing) this.#connection.ringForRoom();
-      left -= size;
+      left -= size + INBOX_OVERHEAD_BYTES;
     }
   }
 
@@ -211,6 +214,7 @@ class Arrivals {
    */
   readInPlace(size, read) {
     const reader = this.#reader;
+    this.#healSoon(size);
     reader.suspend();
     try {
       read(reader.peerBytes, reader.payloadOffset(), size);
@@ -222,6 +226,24 @@ class Arrivals {
     }
   }
 
+  /**
+   * A vm timeout ends the callback without running `finally`. Then end the reading in a microtask, which cannot run before the
+   * callback has ended.
+   * @param {number} size of the message that is being read
+   */
+  #healSoon(size) {
+    this.#inPlaceBytes = size;
+    if (this.#healsSoon) return;
+    DONE.then(() => {
+      this.#healsSoon = false;
+      if (!this.#reader.suspended) return;
+      this.#reader.resume();
+      if (this.#connection.isReadable) this.consume(this.#inPlaceBytes);
+      this.#onMore();
+    });
+    this.#healsSoon = true;
+  }
+
   clear() {
     this.#inbox = [];
     this.#inboxNext = 0;
@@ -229,4 +251,4 @@ class Arrivals {
   }
 }
 
-module.exports = { Arrivals };
+module.exports = { Arrivals, INBOX_OVERHEAD_BYTES };

@@ -1,5 +1,6 @@
 'use strict';
 // receiveSync(): blocks this thread until a message arrives.
+const { now } = require('./clock.js');
 const { FOR_DATA, FOR_ROOM } = require('./connection.js');
 const { CrossingsError } = require('./errors.js');
 const { PENDING } = require('./waiters.js');
@@ -17,19 +18,19 @@ const SLICE_MS = 50;
  * @param {number} timeoutMs
  */
 function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, timeoutMs) {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = now() + timeoutMs;
   const spinMs = wait === 'sleep' ? 0 : spinMicros / 1000;
   connection.flush();
   connection.announceSleep(0);
   try {
     for (;;) {
-      const message = attemptUntil(attempt, Math.min(performance.now() + spinMs, deadline));
+      const message = attemptUntil(attempt, Math.min(now() + spinMs, deadline));
       if (message !== PENDING) return message;
       connection.answerDoorbell();
       serveSenders(); // pending sends cannot make progress on the event loop while this thread is blocked
       const last = attempt();
       if (last !== PENDING) return last;
-      if (performance.now() >= deadline) throw new CrossingsError('ERR_TIMEOUT', `No message within ${timeoutMs} ms.`);
+      if (now() >= deadline) throw new CrossingsError('ERR_TIMEOUT', `No message within ${timeoutMs} ms.`);
       if (wait !== 'spin') sleep();
     }
   } finally {
@@ -48,9 +49,9 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     serveSenders();
     if (!connection.reader.isReady() && connection.isOpen) {
       pump.sleeps++;
-      let leftMs = deadline - performance.now();
+      let leftMs = deadline - now();
       while (!connection.waitForDoorbell(Math.max(0, Math.min(SLICE_MS, Math.ceil(leftMs)))) && leftMs > 0)
-        leftMs = deadline - performance.now();
+        leftMs = deadline - now();
     }
     connection.announceSleep(0);
   }
@@ -63,7 +64,7 @@ function attemptUntil(attempt, until) {
       const message = attempt();
       if (message !== PENDING) return message;
     }
-  } while (performance.now() < until);
+  } while (now() < until);
   return PENDING;
 }
 

@@ -1,6 +1,7 @@
 'use strict';
 // The public Channel class, including the fast paths of a busy channel. Sending and receiving are plain JavaScript on mapped
 // memory. The addon is called only to ring the doorbell of a sleeping peer, or to sleep and wake up here.
+const { isUint8Array } = require('node:util').types;
 const { Arrivals } = require('./arrivals.js');
 const { receiveBlocking } = require('./blocking.js');
 const { Connection } = require('./connection.js');
@@ -71,6 +72,7 @@ class Channel {
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
+    this.#connection.watch();
   }
 
   /** The largest message that send() accepts, in bytes. */
@@ -160,7 +162,7 @@ class Channel {
       if (size < 0) return this.#incoming.nothing(-1);
     }
     if (
-      (target !== reader.target && !(target instanceof Uint8Array)) || // the previous call's target has been checked
+      (target !== reader.target && !isUint8Array(target)) || // the previous call's target has been checked
       !(Number.isInteger(offset) && offset >= 0 && offset + size <= target.length)
     ) {
       throwBadTarget(target, offset, size);
@@ -174,7 +176,7 @@ class Channel {
   /** @param {Uint8Array} target @param {number} offset */
   #inboxInto(target, offset) {
     const size = this.#arrivals.peekInbox().length;
-    if (!(target instanceof Uint8Array) || !(Number.isInteger(offset) && offset >= 0 && offset + size <= target.length))
+    if (!isUint8Array(target) || !(Number.isInteger(offset) && offset >= 0 && offset + size <= target.length))
       throwBadTarget(target, offset, size);
     target.set(this.#arrivals.takeFromInbox(), offset);
     return size;
@@ -405,7 +407,7 @@ function readWith(cursor, read) {
 
 /** Throws; the message stays unread. @param {unknown} target @param {unknown} offset @param {number} size @returns {never} */
 function throwBadTarget(target, offset, size) {
-  if (!(target instanceof Uint8Array)) return invalidArgument('target', 'a Uint8Array', target);
+  if (!isUint8Array(target)) return invalidArgument('target', 'a Uint8Array', target);
   if (!Number.isInteger(offset) || Number(offset) < 0) invalidArgument('offset', 'a non-negative integer', offset);
   throw new CrossingsError(
     'ERR_MESSAGE_TOO_LARGE',

@@ -1,5 +1,6 @@
 'use strict';
 // connect(): connects to a server by its socket path, and retries until the server is listening.
+const { clearTimeout, now, setTimeout } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { handshake } = require('./handshake.js');
 const { native } = require('./native.js');
@@ -34,11 +35,11 @@ async function connect(path, given) {
   const where = readPath(path);
   const options = readOptions(given);
   const { signal, timeout } = options;
-  const deadline = performance.now() + timeout;
+  const deadline = now() + timeout;
   for (;;) {
     signal?.throwIfAborted();
     const fd = native.connect(where);
-    const left = deadline - performance.now();
+    const left = deadline - now();
     if (fd >= 0) return handshake(fd, options, Math.max(left, 1), signal);
     if (left <= 0)
       throw new CrossingsError('ERR_TIMEOUT', `No server is listening at ${where} (waited ${timeout} ms).`);

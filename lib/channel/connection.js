@@ -5,6 +5,7 @@ const { CrossingsError, corruptPeer } = require('./errors.js');
 const { CLOSED_WORD, KIND, WAITING_FOR_DATA_WORD, WAITING_FOR_ROOM_WORD, maxMessage } = require('./layout.js');
 const { CLOSED, CORRUPT, OPEN, PEER_CLOSED, PEER_DIED, errorOf } = require('./life.js');
 const { native } = require('./native.js');
+const { transferred } = require('./options.js');
 const { RingReader } = require('./ring-reader.js');
 const { RingWriter } = require('./ring-writer.js');
 
@@ -33,7 +34,8 @@ process.on('exit', () => {
 class Connection {
   #fd;
   #mine;
-  #poller;
+  /** @type {import('./native.js').Poller | undefined} */ #poller;
+  #onDoorbell;
   #words; // my region as 32-bit words
   #refed = false;
   #asleep = 0; // what my region announces that this side is sleeping for: FOR_... bits
@@ -62,7 +64,12 @@ class Connection {
     this.writer = new RingWriter(mine, peer);
     this.reader = new RingReader(mine, peer);
     this.#words = new Int32Array(mine.buffer);
-    this.#poller = new native.Poller(fd, onDoorbell);
+    this.#onDoorbell = onDoorbell;
+  }
+
+  /** Start to watch the socket. Called when the channel is complete: nothing after it may fail. */
+  watch() {
+    this.#poller = new native.Poller(this.#fd, this.#onDoorbell);
     openConnections.add(this);
   }
 
@@ -106,6 +113,8 @@ class Connection {
     try {
       written = this.writer.write(bytes, kind, number);
     } catch (error) {
+      // The memory of the message was transferred, so it cannot be copied. Nothing of it is in the ring yet.
+      if (/** @type {any} */ (error)?.name === 'TypeError') transferred(bytes); // from any realm
       this.fail(error);
     }
     if (!written) this.publish(); // the peer can free room only by reading published frames
@@ -130,6 +139,7 @@ class Connection {
   }
 
   ring() {
+    if (this.#fd < 0) return; // the peer has gone
     this.doorbellsRung++;
     native.ring(this.#fd);
   }
@@ -181,8 +191,8 @@ class Connection {
   keepAlive(yes) {
     if (yes === this.#refed || this.state !== OPEN) return;
     this.#refed = yes;
-    if (yes) this.#poller.ref();
-    else this.#poller.unref();
+    if (yes) this.#poller?.ref();
+    else this.#poller?.unref();
   }
 
   /** Drain the doorbell and check for the peer's end. @returns {boolean} true if the peer has closed or died */
@@ -206,7 +216,7 @@ class Connection {
     // Pairs with the store in close(): everything that the peer sent before it closed is in the ring.
     const closed = Atomics.load(this.reader.peerWords, CLOSED_WORD) !== 0;
     if (connected && !closed) return false;
-    this.#poller.close(); // no further events can come from the socket
+    this.#closeSocket(); // no further events can come from it
     this.reader.endsHere();
     this.#enter(closed ? PEER_CLOSED : PEER_DIED);
     return true;
@@ -225,9 +235,15 @@ class Connection {
     throw error;
   }
 
+  #closeSocket() {
+    this.#poller?.close();
+    if (this.#fd >= 0) native.closeFd(this.#fd);
+    this.#fd = -1;
+  }
+
   /** @param {number} state @param {unknown} error */
   #end(state, error) {
-    if (this.state === OPEN) this.#poller.close();
+    if (state === CORRUPT) this.#poller?.close(); // the socket stays open until close(): the peer still runs
     this.#enter(state);
     this.#onEnd(error);
   }
@@ -246,8 +262,7 @@ class Connection {
     // Pairs with the load in answerDoorbell(), and in peer_is_over() of native/crossings.c.
     Atomics.store(this.#words, CLOSED_WORD, 1);
     this.#end(CLOSED, errorOf(CLOSED));
-    native.closeFd(this.#fd);
-    this.#fd = -1;
+    this.#closeSocket();
     this.writer.release();
     this.reader.release();
     this.#words = new Int32Array(0);

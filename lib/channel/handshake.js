@@ -1,6 +1,7 @@
 'use strict';
 // The handshake over a connected socket: each side creates its region, sends it, and maps the peer's. It does not block
 // the event loop. A timeout, an AbortSignal or refuse() can end it.
+const { clearTimeout, now, setTimeout } = require('./clock.js');
 const { EMFILE, ENFILE } = require('node:os').constants.errno;
 const { Channel } = require('./channel.js');
 const { CrossingsError } = require('./errors.js');
@@ -21,7 +22,7 @@ const { native } = require('./native.js');
  * @property {Promise<AChannel>} channel
  * @property {number} uid of the peer; -1 if it is not known
  * @property {number} pid of the peer
- * @property {number} startedAt performance.now()
+ * @property {number} startedAt now()
  * @property {() => void} look receives the peer's hello if it is there
  * @property {(error: unknown) => void} refuse ends the handshake, unless it has ended
  * @property {(yes: boolean) => void} keepAlive does it keep the process alive? It does at first.
@@ -149,7 +150,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
     poller.ref();
   }
 
-  const self = { channel: connecting, ...peer, startedAt: performance.now(), look, refuse, keepAlive };
+  const self = { channel: connecting, ...peer, startedAt: now(), look, refuse, keepAlive };
   try {
     signal?.throwIfAborted();
     Object.assign(peer, native.peerOf(fd));

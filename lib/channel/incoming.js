@@ -1,8 +1,8 @@
 'use strict';
 // The receiving side of a channel: returns messages immediately or when they arrive, one at a time or in batches.
+const { INBOX_OVERHEAD_BYTES } = require('./arrivals.js');
 const { END, endOrThrow, iterator } = require('./iterators.js');
 const { CLOSED, OPEN, PEER_CLOSED, PEER_DIED } = require('./life.js');
-const { FRAME_HEADER_BYTES } = require('./layout.js');
 const lookout = require('./lookout.js');
 const turn = require('./turn.js');
 const { PENDING } = require('./waiters.js');
@@ -144,7 +144,7 @@ class Incoming {
       while (batch.length < max && leftBytes > 0) {
         const bytes = arrivals.take();
         if (bytes === null) break;
-        leftBytes -= bytes.length + FRAME_HEADER_BYTES;
+        leftBytes -= bytes.length + INBOX_OVERHEAD_BYTES;
         batch.push(decode === undefined ? bytes : decode(bytes));
       }
     } catch (error) {

@@ -2,6 +2,7 @@
 // Polls the rings of all channels of this thread that are waiting but not asleep. One loop polls them all, so that no channel
 // delays the others by polling only its own ring. The loop (a "look") runs as a microtask, after the code that started the
 // wait, and within the time budget of the current turn of the event loop (turn.js).
+const { now } = require('./clock.js');
 const turn = require('./turn.js');
 
 const ROUNDS_PER_READING = 16;
@@ -14,7 +15,7 @@ const DONE = Promise.resolve();
  * @property {() => boolean} isReady can a waiting call proceed? Must be cheap.
  * @property {(found: boolean) => void} lookEnded called when the look found something, or its time limit has passed
  * @property {number} limitMs how long it may look
- * @property {number} lookUntil the performance.now() time at which limitMs has passed; 0: not started
+ * @property {number} lookUntil the time at which limitMs has passed; 0: not started
  * @property {boolean} unreferenced true if it must not keep the process alive
  */
 
@@ -39,8 +40,8 @@ const isEmpty = () => lookers.size === 0;
 
 function schedule() {
   if (scheduled) return;
-  scheduled = true;
   DONE.then(look);
+  scheduled = true; // last: the call before it fails if the stack is full
 }
 
 /** What turn.js resumes in the next turn: one object for lookers that keep the process alive, one for lookers that do not. */
@@ -59,7 +60,10 @@ function look() {
   const [first] = lookers; // not a loop over the set: a looker may remove and re-add itself while it runs
   if (lookers.size === 1) first.look();
   else lookForAll([...lookers]);
-  if (lookers.size > 0) schedule();
+  if (lookers.size === 0) return;
+  // A looker that never sleeps must not use up every turn while another channel has messages to read.
+  if (turn.isShared()) lookInNextTurn();
+  else schedule();
 }
 
 /** @param {Looker[]} all */
@@ -67,9 +71,9 @@ function lookForAll(all) {
   for (const looker of all) looker.showAll(); // the peers may be waiting for it
   for (let rounds = 0; !all.some(isReady); rounds++) {
     if (rounds % ROUNDS_PER_READING !== 0) continue;
-    const now = performance.now();
-    for (const looker of all) if (looker.lookUntil === 0) looker.lookUntil = now + looker.limitMs;
-    const late = all.filter(({ lookUntil }) => lookUntil <= now);
+    const time = now();
+    for (const looker of all) if (looker.lookUntil === 0) looker.lookUntil = time + looker.limitMs;
+    const late = all.filter(({ lookUntil }) => lookUntil <= time);
     for (const looker of late) looker.lookEnded(false);
     turn.recheck();
     if (late.length > 0 || !turn.take()) return;

@@ -1,7 +1,17 @@
 'use strict';
 // Validates what callers pass in. An error names the argument, what was expected, and what it got.
+const { isAnyArrayBuffer, isUint8Array } = require('node:util').types;
 const { CrossingsError } = require('./errors.js');
 const { MAX_CAPACITY, MIN_CAPACITY } = require('./layout.js');
+
+/** A getter of all typed arrays, which a property of the same name cannot replace. @param {string} name @returns {(bytes: Uint8Array) => any} */
+function getterOf(name) {
+  const { get } = /** @type {any} */ (
+    Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), name)
+  );
+  return (bytes) => Reflect.apply(get, bytes, []);
+}
+const [bufferOf, offsetOf, lengthOf] = ['buffer', 'byteOffset', 'length'].map(getterOf);
 
 const WAITS = ['spin-then-sleep', 'spin', 'sleep'];
 const MAX_PATH_BYTES = 107; // the longest path that fits into a Unix socket address
@@ -15,6 +25,11 @@ const DEFAULT_BATCH = 1024;
  */
 function invalidArgument(name, expected, got) {
   throw new CrossingsError('ERR_INVALID_ARGUMENT', `${name} must be ${expected}; got ${shown(got)}.`);
+}
+
+/** @param {unknown} message @returns {never} */
+function transferred(message) {
+  return invalidArgument('message', 'bytes whose memory has not been transferred', message);
 }
 
 /** Format a value for an error message. @param {unknown} value */
@@ -65,7 +80,7 @@ const ACCEPTED = {
   wait: [(name) => WAITS.includes(name), `one of ${WAITS.map((name) => `'${name}'`).join(', ')}`],
   spinMicros: [(n) => typeof n === 'number' && n >= 0 && n <= 1e6, 'a number of microseconds from 0 to 1,000,000'],
   timeout: [(n) => typeof n === 'number' && n > 0, 'a positive number of milliseconds, or Infinity'],
-  signal: [(signal) => signal === undefined || signal instanceof AbortSignal, 'an AbortSignal'],
+  signal: [(signal) => signal === undefined || isSignal(signal), 'an AbortSignal'],
   maxPeerCapacity: [
     (n) => Number.isInteger(n) && n >= MIN_CAPACITY && n <= MAX_CAPACITY,
     'a number of bytes from 65,536 to 2^30',
@@ -85,13 +100,12 @@ const ACCEPTED = {
  */
 function readOptions(given = {}) {
   checkObject(given);
+  const options = { ...DEFAULTS };
+  // Each value is read once: a getter may return another one the next time.
   for (const [name, value] of Object.entries(/** @type {object} */ (given))) {
     const rule = Object.hasOwn(ACCEPTED, name) ? ACCEPTED[name] : undefined;
     if (rule === undefined) refuseUnknown(name, Object.keys(ACCEPTED));
     else if (value !== undefined && !rule[0](value)) invalidArgument(name, rule[1], value);
-  }
-  const options = { ...DEFAULTS };
-  for (const [name, value] of Object.entries(/** @type {object} */ (given))) {
     if (value !== undefined) /** @type {any} */ (options)[name] = value;
   }
   return /** @type {any} */ (options);
@@ -126,11 +140,36 @@ function readPath(path) {
  * @returns {Uint8Array}
  */
 function bytesOf(message) {
-  if (message instanceof Uint8Array) return message;
+  if (isUint8Array(message)) return isPlain(message) ? message : plainView(message);
   if (typeof message === 'string') return Buffer.from(message);
-  if (ArrayBuffer.isView(message)) return new Uint8Array(message.buffer, message.byteOffset, message.byteLength);
-  if (message instanceof ArrayBuffer || message instanceof SharedArrayBuffer) return new Uint8Array(message);
+  try {
+    if (ArrayBuffer.isView(message)) return new Uint8Array(message.buffer, message.byteOffset, message.byteLength);
+    if (isAnyArrayBuffer(message)) return new Uint8Array(message);
+  } catch {
+    transferred(message);
+  }
   return invalidArgument('message', 'a string, a Buffer, a typed array, a DataView or an ArrayBuffer', message);
+}
+
+/** Is this a Uint8Array or a Buffer whose `length` is its own? @param {Uint8Array} bytes */
+function isPlain(bytes) {
+  const prototype = Object.getPrototypeOf(bytes);
+  return (prototype === Buffer.prototype || prototype === Uint8Array.prototype) && !Object.hasOwn(bytes, 'length');
+}
+
+/** A view of the same memory, whatever a subclass or a property claims about its length. @param {Uint8Array} bytes */
+function plainView(bytes) {
+  return new Uint8Array(bufferOf(bytes), offsetOf(bytes), lengthOf(bytes));
+}
+
+/** A genuine AbortSignal, not an object with its prototype? @param {unknown} value */
+function isSignal(value) {
+  if (!(value instanceof AbortSignal)) return false;
+  try {
+    return typeof value.aborted === 'boolean';
+  } catch {
+    return false; // the getter refuses any object that is not an AbortSignal
+  }
 }
 
 /** Validate and return the option signal of a call. @param {{signal?: AbortSignal} | undefined} options */
@@ -138,7 +177,7 @@ function readSignal(options) {
   if (options === undefined) return undefined;
   checkObject(options);
   const { signal } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) invalidArgument('signal', 'an AbortSignal', signal);
+  if (signal !== undefined && !isSignal(signal)) invalidArgument('signal', 'an AbortSignal', signal);
   return signal;
 }
 
@@ -162,6 +201,7 @@ function readMax(options) {
 }
 
 module.exports = {
+  isPlain,
   MAX_PATH_BYTES,
   readOptions,
   checkObject,
@@ -171,6 +211,7 @@ module.exports = {
   readTimeout,
   readMax,
   invalidArgument,
+  transferred,
   refuseUnknown,
   shown,
 };

@@ -1,8 +1,9 @@
 'use strict';
 // The sending side of a channel: encodes messages, decides when to publish them, and waits for room.
+const { isUint8Array } = require('node:util').types;
 const { KIND } = require('./layout.js');
 const lookout = require('./lookout.js');
-const { bytesOf } = require('./options.js');
+const { bytesOf, isPlain } = require('./options.js');
 const turn = require('./turn.js');
 const { PENDING } = require('./waiters.js');
 
@@ -38,7 +39,7 @@ class Outgoing {
   bytesOf(/** @type {any} */ message) {
     if (message === this.#lastBytes) return /** @type {Uint8Array} */ (message);
     if (this.#encode !== undefined) return bytesOf(this.#encode(message));
-    if (!(message instanceof Uint8Array)) return bytesOf(message);
+    if (!isUint8Array(message) || !isPlain(message)) return bytesOf(message);
     this.#lastBytes = message;
     return message;
   }

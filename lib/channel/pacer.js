@@ -7,6 +7,7 @@
 // - At zero confidence, the channel sleeps. A short sleep suggests that a look would have been answered. After `backoff`
 //   short sleeps, the channel tries one look. Each failed trial doubles the backoff. Trials therefore become rare where
 //   the peer shares this side's core and cannot answer during a look: on a single core, or on a busy machine.
+const { now } = require('./clock.js');
 const turn = require('./turn.js');
 
 const LOOKS_BEFORE_CLOCK = 200; // about 2 µs: a peer that is also polling usually answers within this time
@@ -66,19 +67,19 @@ class Pacer {
         return true;
       }
     }
-    const began = performance.now();
+    const began = now();
     const until = began + this.limitMs;
-    let now = began;
+    let time = began;
     do {
       for (let i = 0; i < LOOKS_PER_READING; i++) {
         if (end.isReady()) {
-          this.lookEnded(true, now - began);
+          this.lookEnded(true, time - began);
           return true;
         }
       }
-      now = performance.now();
-    } while (now < until);
-    this.lookEnded(false, now - began);
+      time = now();
+    } while (time < until);
+    this.lookEnded(false, time - began);
     return false;
   }
 

@@ -5,6 +5,7 @@
 //   IDLE     no call is pending, or the turn's time budget is spent and run() continues in the next turn.
 //   LOOKING  the lookout polls the ring, in this turn of the event loop or in the next.
 //   ASLEEP   my region announces the sleep, so the peer rings the doorbell.
+const { now } = require('./clock.js');
 const { FOR_DATA, FOR_ROOM } = require('./connection.js');
 const lookout = require('./lookout.js');
 const turn = require('./turn.js');
@@ -75,10 +76,11 @@ class Pump {
 
   /** The doorbell has rung, or the peer has closed or died. */
   wake() {
-    if (this.#phase === ASLEEP) this.#pacer.slept(performance.now() - this.#sleptAt);
+    if (this.#phase === ASLEEP) this.#pacer.slept(now() - this.#sleptAt);
     this.#looked = false;
     this.#fallingAsleep = false;
     this.#enter(IDLE);
+    this.#connection.announceSleep(0); // a receiveSync() that a vm timeout has ended may have left an announcement
     this.run();
   }
 
@@ -92,22 +94,22 @@ class Pump {
     if (!this.#connection.isOpen) return;
     this.#connection.checkPeer();
     if (this.#wakesSoon) return;
-    this.#wakesSoon = true;
     DONE.then(() => {
       this.#wakesSoon = false;
       this.wake(); // the check may have taken a doorbell that was meant for pending calls
     });
+    this.#wakesSoon = true; // last: the call before it fails if the stack is full
   }
 
   /** Call run() after the current code, because the calls it serves may use this channel again. */
   runSoon() {
     if (this.#running) this.#again = true;
     if (this.#running || this.#runsSoon) return;
-    this.#runsSoon = true;
     DONE.then(() => {
       this.#runsSoon = false;
       this.run();
     });
+    this.#runsSoon = true;
   }
 
   /** Requests or responses were set aside. If run() is active, it dispatches them itself. */
@@ -220,11 +222,10 @@ class Pump {
       this.#connection.announceSleep(0);
       this.#connection.keepAlive(false); // while awake, immediates and the user's own handles keep the process alive
     }
+    if (phase === LOOKING) lookout.add(this);
     this.#phase = phase;
-    if (phase === LOOKING) {
-      lookout.add(this);
-    } else if (phase === ASLEEP) {
-      this.#sleptAt = performance.now();
+    if (phase === ASLEEP) {
+      this.#sleptAt = now();
       this.sleeps++;
     }
   }
@@ -256,7 +257,7 @@ class Pump {
   /** @param {boolean} found */
   lookEnded(found) {
     const { limitMs } = this.#pacer;
-    const leftMs = this.lookUntil === 0 ? limitMs : this.lookUntil - performance.now();
+    const leftMs = this.lookUntil === 0 ? limitMs : this.lookUntil - now();
     if (!this.#pacer.always) this.#pacer.lookEnded(found, limitMs - leftMs);
     this.#leaveLookout();
   }

@@ -1,6 +1,7 @@
 'use strict';
 // Requests from this side and their responses. Each request has a number, and its response carries the same number. A request
 // is queued until the window admits it (request-window.js); then it is open until its response arrives.
+const { clearTimeout, setTimeout } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { KIND } = require('./layout.js');
 const { RequestWindow } = require('./request-window.js');

@@ -1,5 +1,6 @@
 'use strict';
 // listen(): accepts clients at a Unix socket path and creates a channel for each one.
+const { now, setTimeout } = require('./clock.js');
 const { setMaxListeners } = require('node:events');
 const { resolve } = require('node:path');
 const { CrossingsError } = require('./errors.js');
@@ -107,7 +108,7 @@ class Server {
   #makeRoom(silentMs, spared) {
     const victim = findVictim(this.#handshakes, spared);
     if (!victim) return false;
-    if (performance.now() - victim.startedAt < silentMs) return false;
+    if (now() - victim.startedAt < silentMs) return false;
     this.#drop(victim);
     return true;
   }
@@ -135,7 +136,7 @@ class Server {
   #drop(handshake) {
     this.#handshakes.delete(handshake);
     handshake.look();
-    const silentMs = Math.round(performance.now() - handshake.startedAt);
+    const silentMs = Math.round(now() - handshake.startedAt);
     handshake.refuse(
       new CrossingsError(
         'ERR_TIMEOUT',
@@ -289,9 +290,9 @@ function findVictim(handshakes, spared) {
  * @param {Options} options
  */
 async function open(path, { allowOtherUsers, signal }) {
-  const until = performance.now() + LOCK_MS;
+  const until = now() + LOCK_MS;
   for (;;) {
-    const fd = native.listen(path, allowOtherUsers, performance.now() >= until);
+    const fd = native.listen(path, allowOtherUsers, now() >= until);
     if (fd >= 0) return fd;
     await new Promise((continue_) => setTimeout(continue_, LOCK_RETRY_MS));
     signal?.throwIfAborted();

@@ -2,6 +2,7 @@
 // A channel as a Node stream or as web streams. Ending the writable side closes the channel once the readable side has
 // ended as well. Destroying either side closes it at once.
 const { Duplex } = require('node:stream');
+const { isUint8Array } = require('node:util').types;
 const { CrossingsError } = require('./errors.js');
 const { checkObject, invalidArgument, refuseUnknown } = require('./options.js');
 
@@ -48,9 +49,9 @@ function toDuplex(channel, next, options = {}) {
   function deliver({ done, value }) {
     if (duplex.destroyed) return;
     if (done) duplex.push(null);
-    else if (objectMode && (value === null || value === undefined)) duplex.destroy(notStreamable(value));
+    else if (value === null || value === undefined) duplex.destroy(notStreamable(value));
     // In byte mode, skip empty messages: push() of an empty chunk would end the current read without data.
-    else if (!objectMode && value.length === 0) duplex._read(0);
+    else if (!objectMode && isEmpty(value)) duplex._read(0);
     else duplex.push(value);
   }
 
@@ -62,6 +63,9 @@ function toDuplex(channel, next, options = {}) {
     }
   }
 }
+
+/** @param {unknown} value */
+const isEmpty = (value) => value === '' || (isUint8Array(value) && value.length === 0);
 
 /** @param {null | undefined} value */
 function notStreamable(value) {

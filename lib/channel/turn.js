@@ -2,6 +2,7 @@
 // The time budget for one turn of the event loop, shared by all channels of this thread. After TURN_MS, even a busy channel
 // lets timers and I/O run. The clock is not read for every message: the number of messages between two readings adapts to
 // how long messages take, so that readings are about CHECK_MS apart.
+const { now, setImmediate, setTimeout } = require('./clock.js');
 
 const TURN_MS = 0.15; // a few hundred fast round trips; a turn of the event loop takes about 10 µs and three system calls
 const CHECK_MS = 0.05;
@@ -14,6 +15,7 @@ let left = 1; // messages until the next reading
 let readAt = 0;
 let endsAt = 0; // 0: the clock has not been read in this turn
 let spent = false;
+let shared = false; // more than one channel was resumed in this turn
 /** @type {Set<Resumable>} */
 const queued = new Set(); // resumed in the next turn
 /** @type {Set<Resumable>} */
@@ -27,18 +29,18 @@ function take() {
 
 function readClock() {
   if (spent) return false;
-  const now = performance.now();
+  const time = now();
   if (endsAt === 0) {
     // The first reading in this turn. The immediate starts the next turn, even if the budget is never spent.
-    endsAt = now + TURN_MS;
     setImmediate(begin);
-  } else if (now - readAt > CHECK_MS) {
+    endsAt = time + TURN_MS; // last: the call before it fails if the stack is full
+  } else if (time - readAt > CHECK_MS) {
     stride = Math.max(1, stride >> 1);
   } else {
     stride = Math.min(MAX_BETWEEN_READINGS, stride << 1);
   }
-  readAt = now;
-  spent = now >= endsAt;
+  readAt = time;
+  spent = time >= endsAt;
   left = spent ? 0 : stride;
   return !spent;
 }
@@ -58,6 +60,7 @@ function begin() {
  */
 function resumeAll(waiting) {
   const all = [...waiting];
+  shared = all.length > 1;
   waiting.clear();
   let next = 0;
   while (next < all.length && !spent) all[next++].resume();
@@ -75,7 +78,7 @@ function resumeAll(waiting) {
 function beginDelayed() {
   spent = false;
   left = stride;
-  if (endsAt !== 0) endsAt = performance.now() + TURN_MS;
+  if (endsAt !== 0) endsAt = now() + TURN_MS;
   resumeAll(delayed);
 }
 
@@ -91,6 +94,9 @@ function recheck() {
 /** @returns {boolean} */
 const isSpent = () => spent;
 
+/** Do several channels share this turn, or will they share the next one? */
+const isShared = () => shared || queued.size > 1;
+
 /** Calls `resumable.resume()` in the next turn of the event loop. @param {Resumable} resumable */
 function resumeNext(resumable) {
   if (queued.has(resumable)) return;
@@ -103,9 +109,9 @@ function resumeNext(resumable) {
   queued.add(resumable);
   if (endsAt === 0) {
     // The clock has not been read in this turn: fix its end now, so that the next turn is sure to start.
-    readAt = performance.now();
-    endsAt = readAt + TURN_MS;
+    readAt = now();
     setImmediate(begin);
+    endsAt = readAt + TURN_MS;
   }
 }
 
@@ -116,4 +122,4 @@ function nextTurn() {
   });
 }
 
-module.exports = { take, recheck, isSpent, resumeNext, nextTurn };
+module.exports = { take, recheck, isSpent, isShared, resumeNext, nextTurn };

@@ -1,0 +1,178 @@
+'use strict';
+// Attacks on a channel from inside its own program and by its peer. Each one ended the process, stopped the event loop or blocked a
+// channel for good when it was found.
+const vm = require('node:vm');
+const { crossings, errorWith, library, pair, pause, runScript } = require('./support.js');
+
+test('a Node stream of bytes fails if decode returns null', async () => {
+  const [a, b] = await pair(crossings.structured);
+  const stream = b.toDuplex();
+  const failed = new Promise((resolve) => stream.on('error', resolve));
+  stream.resume();
+  await a.send(null);
+  expect(await failed).toEqual(errorWith('ERR_INVALID_ARGUMENT'));
+});
+
+/** Runs `call` and ends it after 20 ms, without its finally blocks. @param {() => void} call */
+const endByTimeout = (call) =>
+  expect(() => vm.runInNewContext('call()', { call }, { timeout: 20 })).toThrow(/timed out/);
+
+test('a tryRead callback that a vm timeout has ended does not block the channel', async () => {
+  const [a, b] = await pair();
+  for (const text of ['one', 'two']) await a.send(text);
+  endByTimeout(() =>
+    b.tryRead(() => {
+      for (;;);
+    }),
+  );
+  expect(String(await b.receive())).toBe('two');
+});
+
+test('a receiveSync that a vm timeout has ended loses no wake-up', async () => {
+  const [a, b] = await pair({ wait: 'sleep' });
+  endByTimeout(() => {
+    for (;;) {
+      try {
+        b.receiveSync({ timeout: 1 });
+      } catch (error) {
+        if (/** @type {any} */ (error).code !== 'ERR_TIMEOUT') throw error;
+      }
+    }
+  });
+  for (const text of ['one', 'two']) {
+    const received = b.receive();
+    await pause(5);
+    await a.send(text);
+    expect(String(await received)).toBe(text);
+  }
+});
+
+test('clocks and timers that a test library replaces do not stop the channel', async () => {
+  jest.useFakeTimers();
+  try {
+    const [a, b] = await pair();
+    const loop = (async () => {
+      let count = 0;
+      for await (const message of b) {
+        count++;
+        await b.send(message);
+      }
+      return count;
+    })();
+    for (let i = 0; i < 3000; i++) {
+      await a.send('x');
+      expect(String(await a.receive())).toBe('x');
+    }
+    await a.close();
+    expect(await loop).toBe(3000);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('a batch of empty messages is limited, whatever max is', async () => {
+  const [a, b] = await pair({ capacity: 65536 });
+  let sent = 0;
+  const sending = (async () => {
+    for (; sent < 5000; sent++) await a.send('');
+    await a.close();
+  })();
+  let most = 0;
+  let count = 0;
+  for await (const batch of b.batches({ max: 1e9 })) {
+    most = Math.max(most, batch.length);
+    count += batch.length;
+  }
+  await sending;
+  expect(count).toBe(5000);
+  expect(most).toBeLessThanOrEqual(65536 / 128 + 1);
+});
+
+test.each(['receive', 'request'])(
+  'a full stack in %s() does not stop the other channels of the thread',
+  async (call) => {
+    const script = `
+    const { channelPair, openChannel } = require(${library});
+    const pair = async () => {
+      const { channel, port } = channelPair();
+      return Promise.all([openChannel(port.take()), channel]);
+    };
+    (async () => {
+      const [[a], [c, d]] = [await pair(), await pair()];
+      const deeper = () => {
+        try {
+          deeper();
+          a[${JSON.stringify(call)}]('x').catch(() => {});
+        } catch {}
+      };
+      for (let i = 0; i < 20; i++) {
+        deeper();
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+      let received = 0;
+      const receiving = (async () => {
+        for await (const message of d) received++;
+      })();
+      for (let i = 0; i < 20_000; i++) await c.send('x');
+      await c.close();
+      await receiving;
+      process.stdout.write(String(received));
+      process.exit();
+    })();`.replaceAll("('x').catch", call === 'receive' ? '().catch' : "('x').catch");
+    const { output, status } = await runScript(script).ended;
+    expect(status).toBe(0);
+    expect(output.endsWith('20000')).toBe(true);
+  },
+);
+
+test('options are read once', async () => {
+  let reads = 0;
+  const options = {
+    get spinMicros() {
+      return reads++ === 0 ? 50 : 5n;
+    },
+  };
+  const { channel, port } = crossings.channelPair(options);
+  const other = await crossings.openChannel(port.take());
+  await (await channel).close();
+  await other.close();
+  expect(reads).toBe(1);
+});
+
+test('an object with the prototype of a signal is no signal', () => {
+  const signal = Object.create(AbortSignal.prototype);
+  expect(() => crossings.channelPair({ signal })).toThrow(errorWith('ERR_INVALID_ARGUMENT'));
+});
+
+describe('a message that is not what it seems', () => {
+  const proxy = new Proxy(new Uint8Array(8), {});
+  const fake = Object.create(Uint8Array.prototype);
+  const detached = new Uint8Array(8);
+  const detachedView = new DataView(new ArrayBuffer(8));
+  structuredClone(detached, { transfer: [detached.buffer] });
+  structuredClone(detachedView.buffer, { transfer: [detachedView.buffer] });
+
+  test.each([
+    ['a proxy', proxy],
+    ['an object with the prototype of a Uint8Array', fake],
+    ['bytes that were transferred', detached],
+    ['a view that was transferred', detachedView],
+  ])('%s is refused', async (_name, message) => {
+    const [a, b] = await pair();
+    expect(() => a.trySend(message)).toThrow(errorWith('ERR_INVALID_ARGUMENT'));
+    await expect(a.send(message)).rejects.toEqual(errorWith('ERR_INVALID_ARGUMENT'));
+    await expect(a.request(message)).rejects.toEqual(errorWith('ERR_INVALID_ARGUMENT'));
+    await a.send('after');
+    expect(String(await b.receive())).toBe('after');
+  });
+
+  test.each([-5, '9', 3, 1e9])('a Buffer that claims the length %p is sent whole', async (length) => {
+    const [a, b] = await pair();
+    const message = Object.defineProperty(Buffer.from('message'), 'length', { value: length });
+    a.trySend(message);
+    await a.send(message);
+    b.onRequest((/** @type {Buffer} */ request) => request);
+    expect(String(await a.request(message))).toBe('message');
+    expect([String(await b.receive()), String(await b.receive())]).toEqual(['message', 'message']);
+  });
+});
