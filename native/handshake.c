@@ -16,8 +16,7 @@
 
 #define BACKLOG 128
 #define MAX_DRAINED 8 /* rings taken by one call */
-#define MAX_DRAINS 64 /* calls at a time: a socket holds fewer rings, so only a peer that goes on ringing needs more   \
-                       */
+#define MAX_DRAINS 64 /* calls at a time; a socket holds fewer rings */
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* Linux 6.16 */
 #endif
