@@ -13,11 +13,11 @@
 #define DEFAULT_CAPACITY (1u << 20)
 #define DEFAULT_SPIN_US 50
 #define DEFAULT_TIMEOUT_MS 5000
-#define RETRY_MS 5           /* between attempts to connect while there is no listener */
-#define LOCK_TRIES 200       /* attempts to listen, RETRY_MS apart, before doing so without the folder's lock */
-#define LOOKS_PER_CLOCK 64   /* attempts of a spinning wait between two reads of the clock */
-#define LOOKS_PER_CHECK 1024 /* fruitless crossings_try_ calls between two checks of the peer's end */
-#define MAX_HANDSHAKES 64    /* of one server at the same time */
+#define RETRY_MS 5            /* between attempts to connect while there is no listener */
+#define LOCK_TRIES 200        /* attempts to listen, RETRY_MS apart, before doing so without the folder's lock */
+#define LOOKS_PER_CLOCK 64    /* attempts of a spinning wait between two reads of the clock */
+#define LOOKS_PER_CHECK 16384 /* crossings_try_ calls without any progress before the peer's end is checked */
+#define MAX_HANDSHAKES 64     /* of one server at the same time */
 
 struct crossings_channel {
     pid_t owner; /* the process that opened it; a forked child has a copy */
@@ -443,7 +443,10 @@ crossings_status crossings_try_send(crossings_channel *channel, const void *mess
         return CROSSINGS_PEER_CORRUPT;
     if (result == RING_NO || !channel->corked)
         publish(channel); /* also when the ring is full: the peer makes room only after it has seen the messages */
-    return result == RING_OK ? CROSSINGS_OK : look_again(channel);
+    if (result != RING_OK)
+        return look_again(channel);
+    channel->fruitless = 0;
+    return CROSSINGS_OK;
 }
 
 crossings_status crossings_try_receive(crossings_channel *channel, void *buffer, size_t room, size_t *size) {
@@ -467,6 +470,7 @@ crossings_status crossings_try_receive(crossings_channel *channel, void *buffer,
     ring_consume(&channel->reader, bytes);
     if (ring_writer_sleeps(&channel->reader))
         doorbell_ring(channel->fd);
+    channel->fruitless = 0;
     /* A ring that is never empty must not hide the peer's end either. */
     if (channel->reader.position - channel->empty_at >= channel->peer.capacity)
         check_peer(channel);

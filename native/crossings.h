@@ -77,7 +77,7 @@ crossings_status crossings_open(int fd, const crossings_options *options, crossi
 uint32_t crossings_max_message(const crossings_channel *channel);
 
 /* Every call reports the peer's end: CROSSINGS_END or CROSSINGS_PEER_DIED, receives only after the messages that were
- * sent before it. A program that only polls with the crossings_try_ functions learns of it within 1024
+ * sent before it. A program that only polls with the crossings_try_ functions learns of it within 16384
  * calls that find nothing to do. */
 
 /* Copy one message into the ring. CROSSINGS_AGAIN: no room now. */

@@ -49,9 +49,10 @@ const twoCores = machine.pinnedCores[0] !== machine.pinnedCores[1];
     };
     const few = count(100_000, 100_000);
     const many = count(1_100_000, 1_100_000);
-    // One million more round trips and messages. Node's own work adds a few calls, not millions.
+    // One million more round trips and messages. Node's own work adds a few calls, and so does a side that polls while the machine
+    // runs something else: it then checks from time to time whether its peer has died.
     for (const [name, calls] of Object.entries(many)) {
-      expect({ name, grown: calls - (few[name] ?? 0) < 1000 }).toEqual({ name, grown: true });
+      expect({ name, grown: calls - (few[name] ?? 0) > 50_000 }).toEqual({ name, grown: false });
     }
   },
 );

@@ -17,7 +17,7 @@ const IDLE = 0;
 const LOOKING = 1;
 const ASLEEP = 2;
 
-const LOOKS_PER_CHECK = 4096; // unsuccessful calls between two checks of the peer: at most a few milliseconds of polling
+const LOOKS_PER_CHECK = 65536; // unsuccessful calls of a try method, without any progress, before the peer is checked
 
 class Pump {
   #connection;
@@ -32,6 +32,7 @@ class Pump {
   #runsSoon = false;
   #sleptAt = 0;
   #looks = 0; // unsuccessful calls of a try method since the last check of the peer
+  #framesLooked = 0; // the value of #frames at that time
   #wakesSoon = false;
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   lookUntil = 0;
@@ -91,7 +92,10 @@ class Pump {
   looked() {
     if (++this.#looks < LOOKS_PER_CHECK) return;
     this.#looks = 0;
-    if (!this.#connection.isOpen) return;
+    const frames = this.#frames;
+    const isIdle = frames === this.#framesLooked;
+    this.#framesLooked = frames;
+    if (!isIdle || !this.#connection.isOpen) return; // while messages come and go, no check is needed: a conversation makes no system call
     this.#connection.checkPeer();
     if (this.#wakesSoon) return;
     DONE.then(() => {
