@@ -275,3 +275,54 @@ describe('a server limits what a user has open:', () => {
     await expect(listen(newPath(), options)).rejects.toEqual(errorWith('ERR_INVALID_ARGUMENT'));
   });
 });
+
+// Making room for one handshake looked at another one, which made room by dropping the first, whose descriptor was then used again.
+test('a server without descriptors survives silent clients that all say hello at once', async () => {
+  const path = newPath();
+  const script = `${serverScript(path)}
+    (async () => {
+      const server = await opening;
+      (async () => {
+        for await (const channel of server) channel.closed.then(() => channel.close());
+      })();
+      process.stdout.write('ready');
+      let taken = [];
+      process.stdin.on('data', (command) => {
+        if (String(command) === 'take') taken = takeAll();
+        else for (const fd of taken) closeSync(fd);
+        process.stdout.write(String(command));
+        if (String(command) === 'release') setTimeout(() => process.exit(), 300);
+      });
+    })();`;
+  const child = spawn(process.execPath, ['-e', script], { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => child.once('close', (status, signal) => resolve({ status, signal })));
+  const said = () => new Promise((resolve) => child.stdout.once('data', resolve));
+  const tell = (/** @type {string} */ command) => {
+    const answer = said();
+    child.stdin.write(command);
+    return answer;
+  };
+  await said();
+  /** @type {number[]} */
+  const clients = [];
+  while (clients.length < 60) {
+    const fd = native.connect(path);
+    if (fd >= 0) clients.push(fd);
+    else await pause(5);
+  }
+  await pause(300);
+  await tell('take');
+  const regions = clients.map(() => native.createRegion(65536, false, true));
+  for (const [i, fd] of clients.entries()) {
+    try {
+      native.sendHello(fd, regions[i].handle);
+    } catch (error) {
+      expect(['ERR_SYSTEM', 'ERR_PEER_DIED']).toContain(/** @type {any} */ (error).code); // the server has dropped this client
+    }
+  }
+  await pause(300);
+  await tell('release');
+  expect(await ended).toEqual({ status: 0, signal: null });
+  for (const fd of clients) native.closeFd(fd);
+  for (const { handle, buffer } of regions) native.releaseRegion(handle, buffer);
+});
