@@ -270,6 +270,16 @@ static enum handshake_status check_hello(const struct hello *hello, int memory, 
     return refusal == REGION_NOT_MAPPED ? HANDSHAKE_SYSTEM : HANDSHAKE_PROTOCOL;
 }
 
+/* Let the kernel refuse further descriptors, if it can, and take the packets that were sent before. False: descriptors
+ * wait in the socket. Nobody sleeps before the end of the handshake, so no ring that is taken here was needed. */
+static bool refuse_descriptors(int fd) {
+    int off = 0;
+    setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
+    bool emptied = disposal_empty(fd);
+    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &off, sizeof off); /* which disposal_empty() has set */
+    return emptied;
+}
+
 /* The packet is looked at before it is taken. So the kernel never closes the last reference to a descriptor that the
  * peer has passed, which can block this thread; see disposal.h. */
 enum handshake_status handshake_receive(int fd, struct region *peer, char *reason) {
@@ -304,10 +314,13 @@ enum handshake_status handshake_receive(int fd, struct region *peer, char *reaso
                  sizeof hello, got, count);
     else
         answer = check_hello(&hello, received[0], peer, reason);
-    int saved_errno = errno, off = 0;
+    int saved_errno = errno;
     disposal_close_received(received, count);
-    if (answer == HANDSHAKE_OK) /* no more descriptors, if the kernel can refuse them */
-        setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
+    if (answer == HANDSHAKE_OK && !refuse_descriptors(fd)) {
+        region_release(peer);
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer sent descriptors behind its hello");
+        answer = HANDSHAKE_PROTOCOL;
+    }
     errno = saved_errno;
     return answer;
 }
