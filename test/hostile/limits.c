@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,9 +75,11 @@ int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length) {
     return result;
 }
 
-/* ---- A client that comes whenever the server looks ---- */
+/* ---- What happens when a call is about to sleep ---- */
 
-static int clients_keep_coming;
+static int clients_keep_coming;   /* whenever the server looks */
+static sigjmp_buf *leave_to;      /* the sleep ends as a signal handler would end it */
+static crossings_channel *sender; /* sends, and its doorbell must ring */
 
 int __real_poll(struct pollfd *polled, nfds_t count, int timeout_ms);
 int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms);
@@ -91,6 +95,12 @@ int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms) {
         if (kept[next] > 0)
             close(kept[next]);
         kept[next] = connect_silently();
+    }
+    if (leave_to)
+        siglongjmp(*leave_to, 1);
+    if (sender) {
+        EXPECT(crossings_try_send(sender, "hello", 5) == CROSSINGS_OK);
+        EXPECT(__real_poll(polled, count, 0) == 1);
     }
     return __real_poll(polled, count, timeout_ms);
 }
@@ -173,6 +183,38 @@ static void the_mode_of_another_file_is_not_changed(void) {
     EXPECT(stat(target, &status) == 0 && (status.st_mode & 0777) == 0600);
 }
 
+static const crossings_options sleepy = {.capacity = 65536, .wait = CROSSINGS_SLEEP, .timeout_ms = 60000};
+
+static void *open_end(void *end) {
+    crossings_channel *channel;
+    EXPECT(crossings_open(*(int *)end, &sleepy, &channel) == CROSSINGS_OK);
+    return channel;
+}
+
+static void a_wait_that_was_left_does_not_spoil_the_next(void) {
+    int ends[2];
+    pthread_t thread;
+    void *other;
+    char text[8];
+    size_t size;
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+    EXPECT(pthread_create(&thread, NULL, open_end, &ends[1]) == 0);
+    crossings_channel *channel = open_end(&ends[0]);
+    EXPECT(pthread_join(thread, &other) == 0);
+    for (int sleeps = 0; sleeps < 3; sleeps++) {
+        sigjmp_buf here;
+        leave_to = &here;
+        if (sigsetjmp(here, 1) == 0)
+            crossings_receive(channel, text, sizeof text, &size, -1);
+        leave_to = NULL;
+        sender = other;
+        EXPECT(crossings_receive(channel, text, sizeof text, &size, 60000) == CROSSINGS_OK && size == 5);
+        sender = NULL;
+    }
+    crossings_close(other);
+    crossings_close(channel);
+}
+
 static void a_child_that_closes_leaves_its_parent_alone(void) {
     crossings_server *server;
     crossings_channel *channel, *peer = NULL;
@@ -212,6 +254,7 @@ static const struct {
     {"silent clients give back the descriptors that others need", silent_clients_give_back_descriptors},
     {"a server sends nothing to a silent client", a_server_sends_nothing_to_a_silent_client},
     {"listening for other users does not follow a link", the_mode_of_another_file_is_not_changed},
+    {"a wait that a signal handler left does not spoil the next", a_wait_that_was_left_does_not_spoil_the_next},
     {"a child that closes its copies leaves its parent alone", a_child_that_closes_leaves_its_parent_alone},
 };
 
