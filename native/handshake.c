@@ -103,6 +103,15 @@ static enum handshake_status open_folder(const char *path, bool unlocked, struct
     return HANDSHAKE_OK;
 }
 
+/* Make the address of a listener's file one in its opened folder. Whoever may write a folder on the path could lead the
+ * path elsewhere between two calls. The path stays if the name is too long for this, or where /proc is missing. */
+static void keep_to_folder(struct sockaddr_un *address, const struct handshake_listener *listener) {
+    char through[sizeof address->sun_path];
+    int length = snprintf(through, sizeof through, "/proc/self/fd/%d/%s", listener->folder, listener->name);
+    if (listener->name[0] != '\0' && length <= HANDSHAKE_MAX_PATH && access("/proc/self/fd", X_OK) == 0)
+        strcpy(address->sun_path, through);
+}
+
 /* Let every user connect. The mode is set on the file itself: whoever may write the folder may have put a link in the
  * place of its name since, and chmod() would follow it. */
 static int open_to_others(const struct handshake_listener *listener) {
@@ -161,6 +170,7 @@ enum handshake_status handshake_listen(const char *path, bool others, bool unloc
     enum handshake_status status = open_folder(path, unlocked, listener);
     if (status != HANDSHAKE_OK)
         return status;
+    keep_to_folder(&address, listener);
     listener->fd = new_socket();
     status = listener->fd < 0 ? HANDSHAKE_SYSTEM : bind_and_listen(&address, others, listener);
     if (status == HANDSHAKE_OK) {

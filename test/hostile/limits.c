@@ -65,10 +65,13 @@ static int end_of(pid_t process) {
 /* ---- What happens between bind() and what follows ---- */
 
 static int replace_after_bind;
+static char lead_to[80]; /* where the link at `target` leads from now on, if not empty */
 
 int __real_bind(int fd, const struct sockaddr *address, socklen_t length);
 int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length);
 int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length) {
+    if (lead_to[0])
+        EXPECT(unlink(target) == 0 && symlink(lead_to, target) == 0);
     int result = __real_bind(fd, address, length);
     if (replace_after_bind)
         EXPECT(unlink(path) == 0 && symlink(target, path) == 0);
@@ -215,6 +218,34 @@ static void a_wait_that_was_left_does_not_spoil_the_next(void) {
     crossings_close(channel);
 }
 
+/* The folder of the path is switched to one with a stale file, right before the file of a live server is looked at. */
+static void a_link_that_is_switched_harms_no_live_server(void) {
+    char mine[80], others[80], live[96], stale[96], through[96];
+    crossings_server *server, *second;
+    snprintf(mine, sizeof mine, "%s/mine", folder);
+    snprintf(others, sizeof others, "%s/others", folder);
+    snprintf(live, sizeof live, "%s/socket", mine);
+    snprintf(stale, sizeof stale, "%s/socket", others);
+    snprintf(through, sizeof through, "%s/socket", target);
+    EXPECT(mkdir(mine, 0700) == 0 && mkdir(others, 0700) == 0 && symlink(mine, target) == 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strncpy(address.sun_path, stale, sizeof address.sun_path - 1);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    EXPECT(__real_bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && close(fd) == 0);
+    EXPECT(crossings_listen(live, NULL, &server) == CROSSINGS_OK);
+    strcpy(lead_to, others);
+    crossings_status status = crossings_listen(through, NULL, &second);
+    lead_to[0] = '\0';
+    bool alive = access(live, F_OK) == 0;
+    if (status == CROSSINGS_OK)
+        crossings_unlisten(second);
+    crossings_unlisten(server);
+    unlink(stale);
+    rmdir(mine);
+    rmdir(others);
+    EXPECT(alive && status == CROSSINGS_IN_USE);
+}
+
 static void a_child_that_closes_leaves_its_parent_alone(void) {
     crossings_server *server;
     crossings_channel *channel, *peer = NULL;
@@ -255,6 +286,7 @@ static const struct {
     {"a server sends nothing to a silent client", a_server_sends_nothing_to_a_silent_client},
     {"listening for other users does not follow a link", the_mode_of_another_file_is_not_changed},
     {"a wait that a signal handler left does not spoil the next", a_wait_that_was_left_does_not_spoil_the_next},
+    {"a link that is switched harms no live server", a_link_that_is_switched_harms_no_live_server},
     {"a child that closes its copies leaves its parent alone", a_child_that_closes_leaves_its_parent_alone},
 };
 
