@@ -133,10 +133,30 @@ CreateShared FindCreateShared() {
     return reinterpret_cast<CreateShared>(dlsym(RTLD_DEFAULT, "node_api_create_external_sharedarraybuffer"));
 }
 
+// One holder of a mapping until it is handed out. When a worker is being terminated, any call that makes a JavaScript
+// value may throw.
+struct Holder {
+    Mapping *mapping;
+    explicit Holder(Mapping *held) : mapping(held) {
+    }
+    Holder(const Holder &) = delete;
+    Holder &operator=(const Holder &) = delete;
+    ~Holder() {
+        if (mapping)
+            LetGo(mapping);
+    }
+    void HandOut() {
+        mapping = nullptr;
+    }
+};
+
 // Takes ownership of a mapped region. Returns {handle, buffer, capacity, neverSleeps}.
 Napi::Object Wrap(Napi::Env env, const struct region &region, bool mayShare) {
     auto *mapping = new Mapping{};
     mapping->region = region;
+    Holder of_handle(mapping), of_buffer(mapping);
+    auto handle = Napi::External<Mapping>::New(env, mapping, [](Napi::Env, Mapping *held) { LetGo(held); });
+    of_handle.HandOut();
     size_t bytes = region_mapped_bytes(region.capacity);
     static const CreateShared create_shared = FindCreateShared();
     napi_value buffer = nullptr;
@@ -147,13 +167,11 @@ Napi::Object Wrap(Napi::Env env, const struct region &region, bool mayShare) {
     }
     if (status != napi_ok)
         status = napi_create_external_arraybuffer(env, region.header, bytes, BufferIsGone, mapping, &buffer);
-    if (status != napi_ok) {
-        region_release(&mapping->region);
-        delete mapping;
+    if (status != napi_ok)
         Throw(env, "ERR_SYSTEM", "This JavaScript runtime does not support buffers over external memory");
-    }
+    of_buffer.HandOut();
     Napi::Object result = Napi::Object::New(env);
-    result.Set("handle", Napi::External<Mapping>::New(env, mapping, [](Napi::Env, Mapping *held) { LetGo(held); }));
+    result.Set("handle", handle);
     result.Set("buffer", Napi::Value(env, buffer));
     result.Set("capacity", Napi::Number::New(env, region.capacity));
     result.Set("neverSleeps", Napi::Boolean::New(env, region.flags & RING_FLAG_NEVER_SLEEPS));
@@ -239,9 +257,11 @@ Napi::Value SocketPair(const Napi::CallbackInfo &info) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
         ThrowSystem(info.Env(), "Cannot create a socket pair");
+    for (int end : ends) // both before anything can throw
+        DescriptorsOf(info.Env()).hold(end);
     Napi::Array pair = Napi::Array::New(info.Env(), 2);
-    pair.Set(0u, Hold(info.Env(), ends[0]));
-    pair.Set(1u, Hold(info.Env(), ends[1]));
+    pair.Set(0u, Napi::Number::New(info.Env(), ends[0]));
+    pair.Set(1u, Napi::Number::New(info.Env(), ends[1]));
     return pair;
 }
 

@@ -127,9 +127,9 @@ static inline void disposal_close_received(const int *fds, size_t count) {
     errno = reason;
 }
 
-/* Take the packets that wait in a connected socket, which must have been shut down. False: descriptors wait in it. They
- * are never received, because a process at its limit of descriptors receives them only in part, and the kernel would
- * close the others on this thread. */
+/* Take the packets that wait in a connected socket, and leave SO_PASSCRED set. False: descriptors wait in it, or the
+ * packets do not end. Descriptors are never received, because a process at its limit of descriptors receives them only
+ * in part, and the kernel would close the others on this thread. */
 static inline bool disposal_empty(int fd) {
     /* The sender's credentials, which tell an empty packet from the end, fit into this buffer. Descriptors come after
      * them, and do not fit. */

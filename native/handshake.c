@@ -103,6 +103,15 @@ static enum handshake_status open_folder(const char *path, bool unlocked, struct
     return HANDSHAKE_OK;
 }
 
+/* Make the address of a listener's file one in its opened folder. Whoever may write a folder on the path could lead the
+ * path elsewhere between two calls. The path stays if the name is too long for this, or where /proc is missing. */
+static void keep_to_folder(struct sockaddr_un *address, const struct handshake_listener *listener) {
+    char through[sizeof address->sun_path];
+    int length = snprintf(through, sizeof through, "/proc/self/fd/%d/%s", listener->folder, listener->name);
+    if (listener->name[0] != '\0' && length <= HANDSHAKE_MAX_PATH && access("/proc/self/fd", X_OK) == 0)
+        strcpy(address->sun_path, through);
+}
+
 /* Let every user connect. The mode is set on the file itself: whoever may write the folder may have put a link in the
  * place of its name since, and chmod() would follow it. */
 static int open_to_others(const struct handshake_listener *listener) {
@@ -161,6 +170,7 @@ enum handshake_status handshake_listen(const char *path, bool others, bool unloc
     enum handshake_status status = open_folder(path, unlocked, listener);
     if (status != HANDSHAKE_OK)
         return status;
+    keep_to_folder(&address, listener);
     listener->fd = new_socket();
     status = listener->fd < 0 ? HANDSHAKE_SYSTEM : bind_and_listen(&address, others, listener);
     if (status == HANDSHAKE_OK) {
@@ -270,6 +280,16 @@ static enum handshake_status check_hello(const struct hello *hello, int memory, 
     return refusal == REGION_NOT_MAPPED ? HANDSHAKE_SYSTEM : HANDSHAKE_PROTOCOL;
 }
 
+/* Let the kernel refuse further descriptors, if it can, and take the packets that were sent before. False: descriptors
+ * wait in the socket. Nobody sleeps before the end of the handshake, so no ring that is taken here was needed. */
+static bool refuse_descriptors(int fd) {
+    int off = 0;
+    setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
+    bool emptied = disposal_empty(fd);
+    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &off, sizeof off); /* which disposal_empty() has set */
+    return emptied;
+}
+
 /* The packet is looked at before it is taken. So the kernel never closes the last reference to a descriptor that the
  * peer has passed, which can block this thread; see disposal.h. */
 enum handshake_status handshake_receive(int fd, struct region *peer, char *reason) {
@@ -304,10 +324,13 @@ enum handshake_status handshake_receive(int fd, struct region *peer, char *reaso
                  sizeof hello, got, count);
     else
         answer = check_hello(&hello, received[0], peer, reason);
-    int saved_errno = errno, off = 0;
+    int saved_errno = errno;
     disposal_close_received(received, count);
-    if (answer == HANDSHAKE_OK) /* no more descriptors, if the kernel can refuse them */
-        setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
+    if (answer == HANDSHAKE_OK && !refuse_descriptors(fd)) {
+        region_release(peer);
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer sent descriptors behind its hello");
+        answer = HANDSHAKE_PROTOCOL;
+    }
     errno = saved_errno;
     return answer;
 }

@@ -284,14 +284,17 @@ static inline bool ring_writer_sleeps(struct ring_reader *reader) {
     return reader->peer_may_sleep && ring_sleeps(&reader->peer->waiting_for_room, &reader->rung);
 }
 
-/* Announce a sleep. The caller then checks the ring once more, and sleeps only if nothing has changed. */
+/* Announce a sleep. The caller then checks the ring once more, and sleeps only if nothing has changed. A counter that
+ * is odd already, because a signal or a cancellation left the last wait, becomes the next odd one: each sleep is rung
+ * for. */
 static inline void ring_begin_waiting(uint32_t *waiting) {
-    ring_store_relaxed(waiting, ring_load_relaxed(waiting) + 1);
+    ring_store_relaxed(waiting, (ring_load_relaxed(waiting) + 1) | 1);
     ring_full_fence(); /* pairs with the fence in ring_sleeps */
 }
 
 static inline void ring_end_waiting(uint32_t *waiting) {
-    ring_store_relaxed(waiting, ring_load_relaxed(waiting) + 1);
+    uint32_t count = ring_load_relaxed(waiting);
+    ring_store_relaxed(waiting, count + count % 2);
 }
 
 #endif

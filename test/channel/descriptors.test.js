@@ -201,3 +201,38 @@ test('a handshake that fails because this process has no descriptors left does n
   const { stdout } = spawnSync('sh', ['-c', 'ulimit -n 100; exec "$0" -e "$1"', process.execPath, script]);
   expect(String(stdout)).toMatch(/^ERR_SYSTEM .*Too many open files/);
 });
+
+test.each([
+  ['a socket pair', 'native.socketPair()'],
+  ['a region', 'native.createRegion(65536, false, true)'],
+])('a worker that is terminated just before it makes %s leaves nothing', async (_, call) => {
+  // The addon itself: the functions of lib/ would end at once, because V8 looks for a termination where they begin.
+  const script = `
+    const { native } = require(${nativeModule});
+    const { readdirSync, readFileSync, readlinkSync } = require('node:fs');
+    const { Worker } = require('node:worker_threads');
+    const addon = Object.keys(require.cache).find((name) => name.endsWith('.node'));
+    const source = \`
+      const native = require(\${JSON.stringify(addon)});
+      const [ours] = native.socketPair();
+      require('node:worker_threads').parentPort.postMessage(0);
+      native.waitReadable(ours, 1000);
+      ${call};\`;
+    const isOpen = (fd) => {
+      try {
+        return /^socket|memfd:crossings/.test(readlinkSync('/proc/self/fd/' + fd));
+      } catch {
+        return false; // the descriptor of the folder itself
+      }
+    };
+    const left = () => [
+      ...readdirSync('/proc/self/fd').filter((fd) => fd > 2 && isOpen(fd)),
+      ...readFileSync('/proc/self/maps', 'utf8').split('\\n').filter((line) => line.includes('memfd:crossings')),
+    ];
+    const worker = new Worker(source, { eval: true });
+    worker.once('message', async () => {
+      await worker.terminate();
+      console.log(addon !== undefined, left());
+    });`;
+  expect(await runScript(script).ended).toEqual({ ...success, output: 'true []\n' });
+});

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,19 +65,24 @@ static int end_of(pid_t process) {
 /* ---- What happens between bind() and what follows ---- */
 
 static int replace_after_bind;
+static char lead_to[80]; /* where the link at `target` leads from now on, if not empty */
 
 int __real_bind(int fd, const struct sockaddr *address, socklen_t length);
 int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length);
 int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length) {
+    if (lead_to[0])
+        EXPECT(unlink(target) == 0 && symlink(lead_to, target) == 0);
     int result = __real_bind(fd, address, length);
     if (replace_after_bind)
         EXPECT(unlink(path) == 0 && symlink(target, path) == 0);
     return result;
 }
 
-/* ---- A client that comes whenever the server looks ---- */
+/* ---- What happens when a call is about to sleep ---- */
 
-static int clients_keep_coming;
+static int clients_keep_coming;   /* whenever the server looks */
+static sigjmp_buf *leave_to;      /* the sleep ends as a signal handler would end it */
+static crossings_channel *sender; /* sends, and its doorbell must ring */
 
 int __real_poll(struct pollfd *polled, nfds_t count, int timeout_ms);
 int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms);
@@ -91,6 +98,12 @@ int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms) {
         if (kept[next] > 0)
             close(kept[next]);
         kept[next] = connect_silently();
+    }
+    if (leave_to)
+        siglongjmp(*leave_to, 1);
+    if (sender) {
+        EXPECT(crossings_try_send(sender, "hello", 5) == CROSSINGS_OK);
+        EXPECT(__real_poll(polled, count, 0) == 1);
     }
     return __real_poll(polled, count, timeout_ms);
 }
@@ -173,6 +186,66 @@ static void the_mode_of_another_file_is_not_changed(void) {
     EXPECT(stat(target, &status) == 0 && (status.st_mode & 0777) == 0600);
 }
 
+static const crossings_options sleepy = {.capacity = 65536, .wait = CROSSINGS_SLEEP, .timeout_ms = 60000};
+
+static void *open_end(void *end) {
+    crossings_channel *channel;
+    EXPECT(crossings_open(*(int *)end, &sleepy, &channel) == CROSSINGS_OK);
+    return channel;
+}
+
+static void a_wait_that_was_left_does_not_spoil_the_next(void) {
+    int ends[2];
+    pthread_t thread;
+    void *other;
+    char text[8];
+    size_t size;
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+    EXPECT(pthread_create(&thread, NULL, open_end, &ends[1]) == 0);
+    crossings_channel *channel = open_end(&ends[0]);
+    EXPECT(pthread_join(thread, &other) == 0);
+    for (int sleeps = 0; sleeps < 3; sleeps++) {
+        sigjmp_buf here;
+        leave_to = &here;
+        if (sigsetjmp(here, 1) == 0)
+            crossings_receive(channel, text, sizeof text, &size, -1);
+        leave_to = NULL;
+        sender = other;
+        EXPECT(crossings_receive(channel, text, sizeof text, &size, 60000) == CROSSINGS_OK && size == 5);
+        sender = NULL;
+    }
+    crossings_close(other);
+    crossings_close(channel);
+}
+
+/* The folder of the path is switched to one with a stale file, right before the file of a live server is looked at. */
+static void a_link_that_is_switched_harms_no_live_server(void) {
+    char mine[80], others[80], live[96], stale[96], through[96];
+    crossings_server *server, *second;
+    snprintf(mine, sizeof mine, "%s/mine", folder);
+    snprintf(others, sizeof others, "%s/others", folder);
+    snprintf(live, sizeof live, "%s/socket", mine);
+    snprintf(stale, sizeof stale, "%s/socket", others);
+    snprintf(through, sizeof through, "%s/socket", target);
+    EXPECT(mkdir(mine, 0700) == 0 && mkdir(others, 0700) == 0 && symlink(mine, target) == 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strncpy(address.sun_path, stale, sizeof address.sun_path - 1);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    EXPECT(__real_bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && close(fd) == 0);
+    EXPECT(crossings_listen(live, NULL, &server) == CROSSINGS_OK);
+    strcpy(lead_to, others);
+    crossings_status status = crossings_listen(through, NULL, &second);
+    lead_to[0] = '\0';
+    bool alive = access(live, F_OK) == 0;
+    if (status == CROSSINGS_OK)
+        crossings_unlisten(second);
+    crossings_unlisten(server);
+    unlink(stale);
+    rmdir(mine);
+    rmdir(others);
+    EXPECT(alive && status == CROSSINGS_IN_USE);
+}
+
 static void a_child_that_closes_leaves_its_parent_alone(void) {
     crossings_server *server;
     crossings_channel *channel, *peer = NULL;
@@ -212,6 +285,8 @@ static const struct {
     {"silent clients give back the descriptors that others need", silent_clients_give_back_descriptors},
     {"a server sends nothing to a silent client", a_server_sends_nothing_to_a_silent_client},
     {"listening for other users does not follow a link", the_mode_of_another_file_is_not_changed},
+    {"a wait that a signal handler left does not spoil the next", a_wait_that_was_left_does_not_spoil_the_next},
+    {"a link that is switched harms no live server", a_link_that_is_switched_harms_no_live_server},
     {"a child that closes its copies leaves its parent alone", a_child_that_closes_leaves_its_parent_alone},
 };
 

@@ -1,9 +1,9 @@
 /*
  * A client that passes a descriptor whose close() blocks: lingering PATH MODE SECONDS. The descriptor is a TCP socket
  * with unsent data that lingers for SECONDS. It goes with the hello ("hello": in place of the region, "many": as the
- * last of 253), with a ring of the doorbell right behind a good hello, after an empty packet ("queued"), or with a ring
- * once the channel is open ("bell"). Prints "passed", or "refused" if the kernel does not let it pass, and stays until
- * its standard input ends.
+ * last of 253), with a ring of the doorbell right behind a good hello, after an empty packet ("queued", and "crowd" as
+ * the last of 253), or with a ring once the channel is open ("bell"). Prints "passed", or "refused" if the kernel does
+ * not let it pass, and stays until its standard input ends.
  */
 #include "../../native/handshake.h"
 
@@ -40,7 +40,7 @@ static int lingering_socket(int seconds) {
     return fd;
 }
 
-/* Send a packet with `count` copies of a descriptor. False: the kernel refuses it. */
+/* Send a packet with a descriptor as the last of `count`; the others are pipes. False: the kernel refuses it. */
 static bool pass(int fd, const void *bytes, size_t size, int descriptor, int count) {
     static _Alignas(struct cmsghdr) char control[CMSG_SPACE(MOST * sizeof(int))];
     struct iovec data = {(void *)bytes, size};
@@ -50,13 +50,17 @@ static bool pass(int fd, const void *bytes, size_t size, int descriptor, int cou
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+    int ends[2];
+    if (pipe(ends))
+        fail("pipe");
     for (int i = 0; i < count; i++)
-        memcpy(CMSG_DATA(rights) + (size_t)i * sizeof descriptor, &descriptor, sizeof descriptor);
-    if (sendmsg(fd, &message, MSG_NOSIGNAL) >= 0)
-        return true;
-    if (errno != EPERM)
+        memcpy(CMSG_DATA(rights) + (size_t)i * sizeof(int), i < count - 1 ? &ends[0] : &descriptor, sizeof(int));
+    bool passed = sendmsg(fd, &message, MSG_NOSIGNAL) >= 0;
+    if (!passed && errno != EPERM)
         fail("sendmsg");
-    return false;
+    close(ends[0]);
+    close(ends[1]);
+    return passed;
 }
 
 int main(int count, char **arguments) {
@@ -74,14 +78,14 @@ int main(int count, char **arguments) {
         passed = pass(fd, hello, sizeof hello, descriptor, mode[0] == 'm' ? MOST : 1);
     } else {
         struct region region;
-        bool queued = strcmp(mode, "queued") == 0;
-        /* "queued": the test accepts this client only when everything is in the queue. */
+        bool crowd = strcmp(mode, "crowd") == 0, queued = crowd || strcmp(mode, "queued") == 0;
+        /* "queued", "crowd": the test accepts this client only when everything is in the queue. */
         if (region_create(&region, RING_MIN_CAPACITY, 0) || handshake_send(fd, &region) != HANDSHAKE_OK)
             fail("hello");
         char answer[16];
         if (queued ? send(fd, "", 0, 0) < 0 : recv(fd, answer, sizeof answer, 0) < 0)
             fail("packet");
-        passed = pass(fd, "x", 1, descriptor, 1);
+        passed = pass(fd, "x", 1, descriptor, crowd ? MOST : 1);
     }
     if (!passed)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &(struct linger){0, 0}, sizeof(struct linger));
