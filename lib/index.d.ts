@@ -194,5 +194,5 @@ export function openChannel<In = Message, Out = Buffer>(
   options?: ChannelOptions<In, Out>,
 ): Promise<Channel<In, Out>>;
 
-/** Options for sending any value that structured clone supports. */
+/** Options for sending any value that structured clone supports. Only for peers that you trust: see docs/api.md. */
 export const structured: { readonly encode: (value: any) => Buffer; readonly decode: (bytes: Buffer) => any };

@@ -91,10 +91,12 @@ class Arrivals {
     if (kind < 0 || kind > KIND.REFUSAL) throw corruptPeer(`invalid frame kind ${kind}`);
     if (size < NUMBER_BYTES) throw corruptPeer(`a frame of kind ${kind} has only ${size} bytes`);
     const number = reader.number();
-    if (!this.#requests.admit(kind, number, size - NUMBER_BYTES)) return this.consume(size);
+    if (kind !== KIND.REQUEST && !this.#requests.isAwaited(number)) return this.consume(size);
     const copied = kind === KIND.REFUSAL ? Math.min(size, NUMBER_BYTES + MAX_REFUSAL_BYTES) : size;
-    const payload = this.#slab.copy(reader, reader.payloadOffset(), copied, NUMBER_BYTES);
+    const payload = this.#slab.copy(reader, reader.payloadOffset(), copied, NUMBER_BYTES); // first: there may be no memory for it
+    const isWanted = this.#requests.admit(kind, number, size - NUMBER_BYTES);
     this.consume(size);
+    if (!isWanted) return;
     this.#numbered.push({ kind, number, payload });
     if (this.#numbered.length === 1) this.#onNumbered();
   }

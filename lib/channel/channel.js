@@ -59,7 +59,9 @@ class Channel {
       () => this.#pump.dispatchSoon(),
       () => this.#pump.runSoon(),
     );
-    this.#pump = new Pump(this.#connection, this.#arrivals, this.#requests, this.#pacer);
+    this.#pump = new Pump(this.#connection, this.#arrivals, this.#requests, this.#pacer, () => {
+      if (this.#requests.responder.handler !== null) this.close();
+    });
     this.#outgoing = new Outgoing(this.#connection, this.#pump, this.#pacer, options.encode);
     this.#incoming = new Incoming(this.#connection, this.#arrivals, this.#pump, this.#pacer, options.decode);
     /** The process at the other end, as reported by the kernel when the socket was connected. */
@@ -327,14 +329,14 @@ class Channel {
 
   /** Pending calls on this channel keep the process alive (the default). */
   ref() {
-    this.#pump.unreferenced = false;
+    this.#pump.unreferenced = this.#requests.unreferenced = false;
     if (this.#connection.isOpen) this.#pump.run();
     return this;
   }
 
   /** Pending calls on this channel do not keep the process alive. */
   unref() {
-    this.#pump.unreferenced = true;
+    this.#pump.unreferenced = this.#requests.unreferenced = true;
     if (this.#connection.isOpen) this.#pump.run();
     return this;
   }

@@ -23,6 +23,7 @@ const { native } = require('./native.js');
  * @property {number} uid of the peer; -1 if it is not known
  * @property {number} pid of the peer
  * @property {number} startedAt now()
+ * @property {boolean} isLooking look() is active. It may drop other handshakes, which look once more; they must leave this one alone
  * @property {() => void} look receives the peer's hello if it is there
  * @property {(error: unknown) => void} refuse ends the handshake, unless it has ended
  * @property {(yes: boolean) => void} keepAlive does it keep the process alive? It does at first.
@@ -99,7 +100,16 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
   }
 
   function look() {
-    if (ended) return;
+    if (ended || self.isLooking) return;
+    self.isLooking = true;
+    try {
+      receive();
+    } finally {
+      self.isLooking = false;
+    }
+  }
+
+  function receive() {
     /** @type {Region | null} */
     let theirs = null;
     try {
@@ -150,7 +160,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
     poller.ref();
   }
 
-  const self = { channel: connecting, ...peer, startedAt: now(), look, refuse, keepAlive };
+  const self = { channel: connecting, ...peer, startedAt: now(), isLooking: false, look, refuse, keepAlive };
   try {
     signal?.throwIfAborted();
     Object.assign(peer, native.peerOf(fd));

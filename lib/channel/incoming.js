@@ -128,9 +128,9 @@ class Incoming {
     };
     return iterator(() => {
       if (failure === undefined) return this.#next(toBatch);
-      const rejected = Promise.reject(failure.error);
+      const { error } = failure;
       failure = undefined;
-      return rejected;
+      return Promise.reject(error).catch((reason) => endOrThrow(reason, this.#isClosedHere));
     });
   }
 

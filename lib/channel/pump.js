@@ -24,7 +24,10 @@ class Pump {
   #arrivals;
   #requests;
   #pacer;
+  #onStuck;
   #phase = IDLE;
+  // Is run() active? The event loop's calls reset it, because none of them comes while run() is active: a vm timeout ends run()
+  // without its finally block.
   #running = false;
   #again = false; // run() was called while it was running, so it must repeat
   #looked = false; // the ring was polled since the last frame was sent or received
@@ -46,12 +49,14 @@ class Pump {
    * @param {InstanceType<typeof import('./arrivals.js').Arrivals>} arrivals
    * @param {InstanceType<typeof import('./requests.js').Requests>} requests
    * @param {InstanceType<typeof import('./pacer.js').Pacer>} pacer
+   * @param {() => void} onStuck called when requests or responses cannot be read any more
    */
-  constructor(connection, arrivals, requests, pacer) {
+  constructor(connection, arrivals, requests, pacer, onStuck) {
     this.#connection = connection;
     this.#arrivals = arrivals;
     this.#requests = requests;
     this.#pacer = pacer;
+    this.#onStuck = onStuck;
   }
 
   /** What the pending calls are waiting for, as FOR_... bits. */
@@ -77,6 +82,7 @@ class Pump {
 
   /** The doorbell has rung, or the peer has closed or died. */
   wake() {
+    this.#running = false;
     if (this.#phase === ASLEEP) this.#pacer.slept(now() - this.#sleptAt);
     this.#looked = false;
     this.#fallingAsleep = false;
@@ -140,6 +146,7 @@ class Pump {
 
   /** Called by turn.js when this channel continues in the next turn of the event loop. */
   resume() {
+    this.#running = false;
     this.run();
   }
 
@@ -161,8 +168,10 @@ class Pump {
     try {
       this.#arrivals.search(turn.take);
     } catch (error) {
-      if (this.#connection.isReadable) throw error;
-      // The peer is corrupt. Every pending call has already been rejected with this error.
+      if (!this.#connection.isReadable) return; // the peer is corrupt, and every pending call was rejected with this error
+      // There is no memory for a message. Without it, nothing behind it can be read.
+      this.#requests.failAll(error);
+      this.#onStuck();
     }
   }
 
@@ -253,6 +262,7 @@ class Pump {
 
   /** Poll this channel's ring: called when no other channel of this thread is in the lookout. */
   look() {
+    this.#running = false;
     this.showAll(); // the peer may be waiting for it
     const found = this.#pacer.look(this);
     if (found || !this.#pacer.always) this.#leaveLookout();
@@ -260,6 +270,7 @@ class Pump {
 
   /** @param {boolean} found */
   lookEnded(found) {
+    this.#running = false;
     const { limitMs } = this.#pacer;
     const leftMs = this.lookUntil === 0 ? limitMs : this.lookUntil - now();
     if (!this.#pacer.always) this.#pacer.lookEnded(found, limitMs - leftMs);

@@ -32,6 +32,7 @@ class Requests {
   /** @type {Map<number, Outgoing>} by number: admitted to the window, and not answered yet */ #open = new Map();
   /** @type {Map<number, Outgoing>} by number: not admitted yet */ #queued = new Map();
   responder;
+  unreferenced = false; // timers of further requests do not keep the process alive
 
   /**
    * @param {SendNumbered} send
@@ -128,6 +129,7 @@ class Requests {
     signal?.addEventListener('abort', abort, { once: true });
     // A timer whose time exceeds 2^31 - 1 ms would fire at once.
     const timer = Number.isFinite(timeoutMs) ? setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1)) : undefined;
+    if (this.unreferenced) timer?.unref();
     request.resolve = (response) => {
       end();
       resolve(response);
@@ -151,8 +153,14 @@ class Requests {
     }
   }
 
+  /** Does a request await the response with this number? @param {number} number */
+  isAwaited(number) {
+    const request = this.#open.get(number);
+    return request !== undefined && !request.isAnswered;
+  }
+
   /**
-   * Decide about a frame before its payload is copied. Throws if it is a request that exceeds the peer's window.
+   * Count a frame that was copied. Throws if it is a request that exceeds the peer's window.
    * @param {number} kind
    * @param {number} number
    * @param {number} size of the payload, without the number

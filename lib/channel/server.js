@@ -276,7 +276,7 @@ function findVictim(handshakes, spared) {
   /** @type {Map<number, Handshake[]>} */
   const byUser = new Map();
   for (const handshake of handshakes) {
-    if (handshake === spared) continue;
+    if (handshake === spared || handshake.isLooking) continue;
     const those = byUser.get(handshake.uid);
     if (those) those.push(handshake);
     else byUser.set(handshake.uid, [handshake]);

@@ -35,11 +35,17 @@ function toDuplex(channel, next, options = {}) {
     },
     write(chunk, encoding, done) {
       const bytes = !objectMode && typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
-      sendAll(bytes).then(() => done(), done);
+      sendAll(bytes).then(
+        () => process.nextTick(done),
+        (error) => process.nextTick(done, error),
+      );
     },
     destroy(error, done) {
       stop.abort();
-      channel.close().then(() => done(error), done);
+      channel.close().then(
+        () => process.nextTick(done, error),
+        (failure) => process.nextTick(done, failure),
+      );
     },
   });
 

@@ -176,3 +176,71 @@ describe('a message that is not what it seems', () => {
     expect([String(await b.receive()), String(await b.receive())]).toEqual(['message', 'message']);
   });
 });
+
+describe('no memory for a message', () => {
+  afterEach(() => jest.restoreAllMocks());
+
+  /** The next large message cannot be allocated. */
+  const failOnce = () =>
+    jest.spyOn(Buffer, 'allocUnsafeSlow').mockImplementationOnce(() => {
+      throw new RangeError('Array buffer allocation failed');
+    });
+
+  test('receive() is rejected, and the message stays', async () => {
+    const [a, b] = await pair();
+    await a.send(Buffer.alloc(5000));
+    failOnce();
+    await expect(b.receive()).rejects.toThrow('allocation failed');
+    expect((await b.receive()).length).toBe(5000);
+  });
+
+  test('a request whose response cannot be allocated is rejected, and the channel goes on', async () => {
+    const [a, b] = await pair();
+    const response = Buffer.alloc(5000);
+    b.onRequest(() => {
+      failOnce();
+      return response;
+    });
+    await expect(a.request('x')).rejects.toThrow('allocation failed');
+    b.onRequest(() => response);
+    expect((await a.request('y')).length).toBe(5000);
+  });
+
+  test('a request that cannot be allocated closes the channel of the handler', async () => {
+    const [a, b] = await pair();
+    b.onRequest(() => 'response');
+    const request = Buffer.alloc(5000);
+    failOnce();
+    await expect(a.request(request)).rejects.toEqual(errorWith('ERR_CLOSED'));
+    expect(await b.closed).toBe('closed');
+  });
+});
+
+test.each(['write', 'destroy'])("an error thrown by a stream's %s callback is an uncaught exception", async (call) => {
+  const script = `
+    const { channelPair, openChannel } = require(${library});
+    process.on('uncaughtException', (error, origin) => {
+      process.stdout.write(origin + ': ' + error.message);
+      process.exit();
+    });
+    (async () => {
+      const { channel, port } = channelPair();
+      const [b, a] = await Promise.all([openChannel(port.take()), channel]);
+      const stream = a.toDuplex();
+      const fail = () => {
+        throw new Error('own');
+      };
+      ${call === 'write' ? "stream.write('x', fail);" : 'stream._destroy(null, fail);'}
+      setTimeout(() => {}, 5000);
+    })();`;
+  expect((await runScript(script).ended).output).toBe('uncaughtException: own');
+});
+
+test('a decode that closes the channel in a batch ends the loop, as it does without batches', async () => {
+  const [a, b] = await pair({}, { decode: () => void b.close() });
+  for (let i = 0; i < 3; i++) await a.send('x');
+  await pause(5);
+  let batches = 0;
+  for await (const batch of b.batches()) batches += batch.length > 0 ? 1 : 0;
+  expect(batches).toBe(1);
+});
