@@ -4,6 +4,8 @@
 const { CrossingsError } = require('./errors.js');
 const { native } = require('./native.js');
 
+const FEW = 32; // channels, among which the closed ones may stay
+
 /**
  * @typedef {import('./native.js').NativeRegion} Region
  * @typedef {{bytes: number, handle: unknown}} Entry a channel: the bytes of both rings, and the region that it releases when it closes
@@ -12,7 +14,9 @@ const { native } = require('./native.js');
 class Usage {
   #maxChannels;
   #maxBytes;
-  /** @type {Map<number, Entry[]>} */ #users = new Map(); // closed channels are removed when a limit is reached
+  /** @type {Map<number, Entry[]>} */ #users = new Map(); // with channels that are closed, until #removeClosed()
+  #size = 0; // channels of all users, also closed ones
+  #removeAt = FEW; // the size at which closed channels are removed: twice what was open the last time
 
   /** @param {{maxChannelsPerUser: number, maxBytesPerUser: number}} options */
   constructor({ maxChannelsPerUser, maxBytesPerUser }) {
@@ -43,6 +47,8 @@ class Usage {
     const entries = this.#entries(uid);
     entries.push({ bytes, handle: mine.handle });
     this.#users.set(uid, entries);
+    this.#size++;
+    if (this.#size > this.#removeAt) this.#removeClosed();
   }
 
   /** @param {number} uid @returns {Entry[]} */
@@ -61,11 +67,14 @@ class Usage {
   }
 
   #removeClosed() {
+    this.#size = 0;
     for (const [uid, entries] of this.#users) {
       const open = entries.filter(({ handle }) => !native.isReleased(handle));
       if (open.length > 0) this.#users.set(uid, open);
       else this.#users.delete(uid);
+      this.#size += open.length;
     }
+    this.#removeAt = Math.max(FEW, 2 * this.#size);
   }
 }
 

@@ -117,3 +117,26 @@ test('a view that outlives its mapping reads nothing and crashes nothing', async
   const { status, output } = await runScript(script, ['--expose-gc']).ended;
   expect({ status, output: output.trim() }).toEqual({ status: 0, output: '0' });
 });
+
+test('a server that reaches no limit forgets the channels that are closed', async () => {
+  const script = `
+    const { native } = require(${JSON.stringify(require.resolve('../../lib/channel/native.js'))});
+    const { Usage } = require(${JSON.stringify(require.resolve('../../lib/channel/usage.js'))});
+    const usage = new Usage({ maxChannelsPerUser: 1e9, maxBytesPerUser: 1e15 });
+    const region = () => native.createRegion(65536, false, false);
+    const handles = [];
+    const add = (close) => {
+      const mine = region();
+      usage.add(1, mine, { capacity: 65536 });
+      handles.push(new WeakRef(mine.handle));
+      if (close) native.releaseRegion(mine.handle, mine.buffer);
+    };
+    for (let i = 0; i < 10; i++) add(false);
+    for (let i = 0; i < 500; i++) add(true);
+    setTimeout(() => {
+      gc();
+      const held = handles.filter((handle) => handle.deref()).length;
+      if (held < 10 || held > 100) console.log(held + ' of 510 are held');
+    }, 1);`;
+  expect(await runScript(script, ['--expose-gc']).ended).toEqual(success);
+});
