@@ -7,11 +7,10 @@ const { CrossingsError } = require('./errors.js');
 const { startHandshake } = require('./handshake.js');
 const { native } = require('./native.js');
 const { MAX_PATH_BYTES, readOptions, readPath, readSignal } = require('./options.js');
-const { Unaccepted } = require('./unaccepted.js');
 const { Usage } = require('./usage.js');
 
 const MAX_HANDSHAKES = 128; // at the same time
-const MAX_UNACCEPTED = 128; // channels that accept() has not returned yet
+const MAX_UNACCEPTED = 128; // open channels that accept() has not returned yet
 const ACCEPTS_PER_TURN = 32; // clients accepted before timers and I/O run
 const PAUSE_MS = 100; // before retrying a failed accept
 const SILENT_MS = 100; // after which a silent client may lose its descriptor to one that is not accepted yet
@@ -31,7 +30,7 @@ class Server {
   #fd;
   #options;
   #poller;
-  #ready = new Unaccepted(MAX_UNACCEPTED);
+  /** @type {AChannel[]} */ #ready = [];
   /** @type {{resolve: (channel: AChannel) => void, reject: (error: unknown) => void}[]} */ #accepting = [];
   #stop = new AbortController();
   /** @type {Set<Handshake>} */ #handshakes = new Set(); // the oldest first
@@ -76,6 +75,7 @@ class Server {
    */
   #acceptClients() {
     for (let accepted = 0; accepted < ACCEPTS_PER_TURN && this.#fd >= 0; accepted++) {
+      if (this.#ready.length >= MAX_UNACCEPTED) return this.#poller.pause(); // further clients wait in the kernel's queue
       let fd = -1;
       try {
         fd = native.accept(this.#fd);
@@ -96,8 +96,7 @@ class Server {
   #acceptFailed(error) {
     this.#refuse(error);
     this.#poller.pause();
-    const resume = () => this.#fd >= 0 && this.#poller.resume();
-    setTimeout(resume, PAUSE_MS).unref(); // the poller keeps the process alive if it is referenced
+    setTimeout(() => this.#resume(), PAUSE_MS).unref(); // the poller keeps the process alive if it is referenced
   }
 
   /**
@@ -112,6 +111,10 @@ class Server {
     if (now() - victim.startedAt < silentMs) return false;
     this.#drop(victim);
     return true;
+  }
+
+  #resume() {
+    if (this.#fd >= 0) this.#poller.resume();
   }
 
   /** Start the handshake with a client. @param {number} fd */
@@ -156,16 +159,7 @@ class Server {
     }
     const waiter = this.#accepting.shift();
     if (waiter) waiter.resolve(channel);
-    else this.#closeUnaccepted(this.#ready.add(channel));
-  }
-
-  /** @param {AChannel | undefined} victim */
-  #closeUnaccepted(victim) {
-    if (!victim) return;
-    victim.close();
-    const { uid, pid } = victim.peer;
-    const message = `${MAX_UNACCEPTED} clients wait for accept(), most of them of user ${uid}: closed the channel of process ${pid}.`;
-    this.#refuse(new CrossingsError('ERR_LIMIT_EXCEEDED', message));
+    else this.#ready.push(channel);
   }
 
   /**
@@ -177,8 +171,11 @@ class Server {
     const signal = readSignal(options);
     signal?.throwIfAborted();
     if (this.#fd < 0) throw new CrossingsError('ERR_CLOSED', 'The server is closed.');
-    const ready = this.#ready.next();
-    if (ready) return ready;
+    const ready = this.#ready.shift();
+    if (ready) {
+      this.#resume();
+      return ready;
+    }
     return new Promise((resolve, reject) => {
       const removeListener = () => signal?.removeEventListener('abort', abort);
       const waiter = {
@@ -235,7 +232,7 @@ class Server {
     const error = new CrossingsError('ERR_CLOSED', 'The server is closed.');
     this.#stop.abort(error);
     for (const waiter of this.#accepting.splice(0)) waiter.reject(error);
-    await Promise.all(this.#ready.clear().map((channel) => channel.close()));
+    await Promise.all(this.#ready.splice(0).map((channel) => channel.close()));
   }
 
   /** Stop listening without closing anything else. Called when the process exits. */
