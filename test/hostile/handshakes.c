@@ -82,8 +82,10 @@ static void send_packet(int fd, const void *bytes, size_t size, const int *descr
         rights->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
         memcpy(CMSG_DATA(rights), descriptors, (size_t)count * sizeof(int));
     }
-    /* ETOOMANYREFS: too many descriptors are on their way, until the server takes them. */
-    if (sendmsg(fd, &message, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET && errno != ETOOMANYREFS)
+    /* ETOOMANYREFS: too many descriptors are on their way, until the server takes them. EPERM: the server takes none
+     * any more. */
+    if (sendmsg(fd, &message, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET && errno != ETOOMANYREFS &&
+        errno != EPERM)
         fail("sendmsg");
 }
 

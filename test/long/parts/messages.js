@@ -56,6 +56,7 @@ async function inC(program, { count, largeEvery }, capacity) {
 async function inNode({ total, largeEvery }, capacity, onReport) {
   const task = { perWay: sharesOf(total), largeEvery, capacity };
   const [one, other] = native.socketPair();
+  for (const fd of [one, other]) native.lendFd(fd); // the children go on with them
   const began = performance.now();
   const sides = [
     startSide(nodeSide('send', task), { fd: one, onReport: ({ percent }) => onReport(percent ?? 100) }),
