@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -142,9 +143,16 @@ static crossings_status begin_handshake(int fd, const crossings_options *options
 
 /* Create my region and send it, once. */
 static crossings_status send_region(crossings_channel *channel, uint32_t capacity) {
-    if (!channel->mine.header &&
-        region_create(&channel->mine, capacity, channel->wait == CROSSINGS_SPIN ? RING_FLAG_NEVER_SLEEPS : 0))
-        return CROSSINGS_SYSTEM;
+    if (!channel->mine.header) {
+        /* Above this limit, ftruncate() would send SIGXFSZ, which ends a process that does not handle it. */
+        struct rlimit largest;
+        if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < (rlim_t)RING_HEADER_BYTES + capacity) {
+            errno = EFBIG;
+            return CROSSINGS_SYSTEM;
+        }
+        if (region_create(&channel->mine, capacity, channel->wait == CROSSINGS_SPIN ? RING_FLAG_NEVER_SLEEPS : 0))
+            return CROSSINGS_SYSTEM;
+    }
     if (channel->mine.fd < 0)
         return CROSSINGS_OK; /* it has been sent */
     crossings_status status = status_of(handshake_send(channel->fd, &channel->mine));

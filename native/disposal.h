@@ -141,7 +141,10 @@ static inline bool disposal_empty(int fd) {
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on))
         return errno == ENOTSOCK || errno == EBADF;
     for (int i = 0; i < DISPOSAL_MOST_PACKETS; i++) {
-        struct msghdr message = {.msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+        char byte; /* an emulated recvmsg() without any buffer may not look at the socket */
+        struct iovec data = {&byte, sizeof byte};
+        struct msghdr message = {
+            .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
         if (recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) < 0) {
             if (errno != ECONNRESET && errno != EINTR) /* ECONNRESET: reported once, before the packets */
                 return true;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,12 +44,6 @@ static void fill(struct region *region, void *base, uint32_t capacity, int fd) {
 
 int region_create(struct region *region, uint32_t capacity, uint32_t flags) {
     *region = (struct region){.fd = -1};
-    /* Above this limit, ftruncate() would send SIGXFSZ, which ends a process that does not handle it. */
-    struct rlimit largest;
-    if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < (rlim_t)RING_HEADER_BYTES + capacity) {
-        errno = EFBIG;
-        return -1;
-    }
     int fd = memfd_create("crossings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -1;
