@@ -95,7 +95,7 @@ void CloseFd(const Napi::CallbackInfo &info) {
     DescriptorsOf(info.Env()).close(IntegerAt(info, 0));
 }
 
-// disownFd(descriptor): leaves it to whoever else uses it
+// disownFd(descriptor): leaves it open, because other code of this process uses it
 void DisownFd(const Napi::CallbackInfo &info) {
     DescriptorsOf(info.Env()).disown(IntegerAt(info, 0));
 }

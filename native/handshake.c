@@ -103,8 +103,9 @@ static enum handshake_status open_folder(const char *path, bool unlocked, struct
     return HANDSHAKE_OK;
 }
 
-/* Make the address of a listener's file one in its opened folder. Whoever may write a folder on the path could lead the
- * path elsewhere between two calls. The path stays if the name is too long for this, or where /proc is missing. */
+/* Make the address of a listener's file one in its opened folder. A user who can write to a folder on the path could
+ * lead the path elsewhere between two calls. The path stays if the name is too long for this, or where /proc is
+ * missing. */
 static void keep_to_folder(struct sockaddr_un *address, const struct handshake_listener *listener) {
     char through[sizeof address->sun_path];
     int length = snprintf(through, sizeof through, "/proc/self/fd/%d/%s", listener->folder, listener->name);
@@ -112,8 +113,8 @@ static void keep_to_folder(struct sockaddr_un *address, const struct handshake_l
         strcpy(address->sun_path, through);
 }
 
-/* Let every user connect. The mode is set on the file itself: whoever may write the folder may have put a link in the
- * place of its name since, and chmod() would follow it. */
+/* Let every user connect. The mode is set on the file itself: a user who can write to the folder may have put a link in
+ * the place of its name since, and chmod() would follow it. */
 static int open_to_others(const struct handshake_listener *listener) {
     struct stat status;
     char itself[sizeof "/proc/self/fd/" + 3 * sizeof(int)];

@@ -1,5 +1,5 @@
 'use strict';
-// A server's socket file: one server takes over a stale one, whoever else tries, and each removes only its own.
+// A server's socket file: of several servers that find a stale one, a single one takes it over, and each removes only its own.
 const { spawn, spawnSync } = require('node:child_process');
 const { existsSync, mkdirSync, readdirSync, rmSync } = require('node:fs');
 const { join } = require('node:path');

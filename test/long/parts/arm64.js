@@ -2,10 +2,11 @@
 // The C code compiled for arm64, under qemu's user-mode emulation: every test of ring-test.c, and channels between programs for
 // arm64 and for this machine. This checks the layout, the alignment and the instructions of the other architecture. It does
 // not check the memory order: the emulated program runs on this machine's processor. test/model/ checks that.
-const { spawn, spawnSync } = require('node:child_process');
+const { spawnSync } = require('node:child_process');
 const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
+const { runProgram } = require('../run-program.js');
 
 const root = join(__dirname, '..', '..', '..');
 const FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-O2', '-g', '-pthread'];
@@ -46,29 +47,8 @@ function compile([name, ...args], output, sources, defines = []) {
   return output;
 }
 
-/**
- * Runs a program to its end.
- * @param {string[]} command
- * @returns {Promise<{status: number | null, stdout: string, stderr: string}>}
- */
-function start([name, ...args]) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(name, args, {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: RUN_BOUND_MS,
-      killSignal: 'SIGKILL',
-    });
-    const ended = { stdout: '', stderr: '' };
-    child.stdout.on('data', (data) => {
-      ended.stdout += data;
-    });
-    child.stderr.on('data', (data) => {
-      ended.stderr += data;
-    });
-    child.on('error', reject);
-    child.on('close', (status) => resolve({ status, ...ended }));
-  });
-}
+/** @param {string[]} command */
+const start = (command) => runProgram(command, { timeout: RUN_BOUND_MS });
 
 /**
  * One producer sends to one consumer.

@@ -1,8 +1,9 @@
 'use strict';
 // The model of the ring and its sleep protocol (test/model/): as it is it must pass every scenario, and with any one order,
 // fence or step weakened it must fail.
-const { spawn, spawnSync } = require('node:child_process');
+const { spawnSync } = require('node:child_process');
 const { join } = require('node:path');
+const { runProgram } = require('../run-program.js');
 
 const folder = join(__dirname, '..', '..', 'model');
 const program = join(folder, 'target', 'release', 'crossings-model');
@@ -19,23 +20,8 @@ const UNNEEDED = {
     'recv() has just returned the end of the socket, and the kernel orders that after everything the peer did before its close()',
 };
 
-/** @typedef {{status: number | null, stdout: string, stderr: string}} Ended */
-
-/** @param {string} command @param {string[]} args @returns {Promise<Ended>} */
-function run(command, args) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
-    const ended = { stdout: '', stderr: '' };
-    child.stdout.on('data', (data) => {
-      ended.stdout += data;
-    });
-    child.stderr.on('data', (data) => {
-      ended.stderr += data;
-    });
-    child.on('error', reject);
-    child.on('close', (status) => resolve({ status, ...ended }));
-  });
-}
+/** @param {string} command @param {string[]} args */
+const run = (command, args) => runProgram([command, ...args], { cwd: folder });
 
 const FETCH_BOUND_MS = 60_000;
 const CARGO = { ...process.env, CARGO_NET_RETRY: '0', CARGO_HTTP_TIMEOUT: '20' };

@@ -1,10 +1,11 @@
 'use strict';
 // The thread sanitizer on the real C code: both ends of a channel in two threads (test/thread-sanitizer.c). The code as it is
 // must run without a report. With any acquire or release of native/ring.h weakened to relaxed, there must be one.
-const { spawn, spawnSync } = require('node:child_process');
+const { spawnSync } = require('node:child_process');
 const { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
+const { runProgram } = require('../run-program.js');
 
 const root = join(__dirname, '..', '..', '..');
 const SOURCES = ['test/thread-sanitizer.c', 'native/crossings.c', 'native/handshake.c'];
@@ -52,21 +53,10 @@ function mutants() {
   });
 }
 
-/** @param {string} program @param {string[]} args @returns {Promise<{status: number | null, stdout: string, stderr: string}>} */
+/** @param {string} program @param {string[]} args */
 function start(program, args) {
-  return new Promise((resolve, reject) => {
-    const env = { ...process.env, TSAN_OPTIONS: 'halt_on_error=1' };
-    const child = spawn(program, args, { env, timeout: RUN_BOUND_MS, killSignal: 'SIGKILL' });
-    const ended = { stdout: '', stderr: '' };
-    child.stdout.on('data', (data) => {
-      ended.stdout += data;
-    });
-    child.stderr.on('data', (data) => {
-      ended.stderr += data;
-    });
-    child.on('error', reject);
-    child.on('close', (status) => resolve({ status, ...ended }));
-  });
+  const env = { ...process.env, TSAN_OPTIONS: 'halt_on_error=1' };
+  return runProgram([program, ...args], { env, timeout: RUN_BOUND_MS });
 }
 
 /** The first compiler whose thread sanitizer works here, or why there is none. */

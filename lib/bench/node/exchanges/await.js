@@ -37,21 +37,34 @@ function sendAndReceive(channel, work) {
   };
 }
 
+/**
+ * Times the throughput pass, after a warm-up. The other side acknowledges the last message of each.
+ * @param {any} channel
+ * @param {Work} work
+ * @param {(count: number) => Promise<void>} sendAll sends `count` messages, numbered from 0
+ * @returns {Promise<number>} nanoseconds
+ */
+async function timeStream(channel, work, sendAll) {
+  let began = 0;
+  for (const count of [warmupMessagesOf(work), work.messages]) {
+    began = now();
+    await sendAll(count);
+    if (count > 0) await channel.receive();
+  }
+  return now() - began;
+}
+
 /** @param {End} end @param {Work} work */
 async function first({ channel }, work) {
   const times = await timeTrips(work, sendAndReceive(channel, work));
   const message = makeMessage(0, work);
-  const stream = async (/** @type {number} */ count) => {
+  const streamNs = await timeStream(channel, work, async (count) => {
     for (let i = 0; i < count; i++) {
       message.writeInt32LE(i, 0);
       await channel.send(message);
     }
-    if (count > 0) await channel.receive(); // acknowledges that the other side has received all of them
-  };
-  await stream(warmupMessagesOf(work));
-  const began = now();
-  await stream(work.messages);
-  return { times, streamNs: now() - began };
+  });
+  return { times, streamNs };
 }
 
 /** @param {End} end @param {Work} work */
@@ -73,4 +86,4 @@ async function other({ channel }, work) {
   await channel.close();
 }
 
-module.exports = { first, other, timeTrips, sendAndReceive };
+module.exports = { first, other, timeTrips, timeStream, sendAndReceive };

@@ -1,7 +1,7 @@
 'use strict';
 // The ring's interface for bursts: trySend() on the first side, or send() when the ring is full; batches() on the other side.
-const { sendAndReceive, timeTrips } = require('./await.js');
-const { allTrips, check, makeMessage, now, warmupMessagesOf } = require('./messages.js');
+const { sendAndReceive, timeStream, timeTrips } = require('./await.js');
+const { allTrips, check, makeMessage, warmupMessagesOf } = require('./messages.js');
 
 /** @typedef {import('../transports.js').End} End */
 /** @typedef {import('./messages.js').Work} Work */
@@ -11,17 +11,13 @@ async function first({ channel }, work) {
   const times = await timeTrips(work, sendAndReceive(channel, work));
   const message = new Uint8Array(makeMessage(0, work));
   const number = new Int32Array(message.buffer);
-  const stream = async (/** @type {number} */ count) => {
+  const streamNs = await timeStream(channel, work, async (count) => {
     for (let i = 0; i < count; i++) {
       number[0] = i;
       if (!channel.trySend(message)) await channel.send(message);
     }
-    if (count > 0) await channel.receive(); // acknowledges that the other side has received all of them
-  };
-  await stream(warmupMessagesOf(work));
-  const began = now();
-  await stream(work.messages);
-  return { times, streamNs: now() - began };
+  });
+  return { times, streamNs };
 }
 
 /** @param {End} end @param {Work} work */
