@@ -12,16 +12,40 @@
     'mechanisms': ["<!@(node -p \"require('fs').readdirSync('c-bench').filter((f) => f.endsWith('.c') && f !== 'mechanisms.c').map((f) => 'c-bench/' + f).join(' ')\")"],
     # The ring in plain C; does not need Node.
     'native': ['native/handshake.c', 'native/region.c'],
+    # What implements native/crossings.h.
+    'c_interface': ['native/channel.c', 'native/messages.c', 'native/server.c', '<@(native)'],
+    # Everything of crossings-prove except the hot path.
+    'prove': [
+      'c-bench/programs/prove.c',
+      'c-bench/prove/controls.c',
+      'c-bench/prove/filter.c',
+      'c-bench/prove/proofs.c',
+      'c-bench/prove/supervisor.c',
+      '<@(native)',
+    ],
     # Everything of crossings-bench except the mechanisms.
     'harness': [
       'c-bench/programs/bench.c',
       'c-bench/harness/command-line.c',
       'c-bench/harness/floors.c',
+      'c-bench/harness/function-call.c',
       'c-bench/harness/guard.c',
       'c-bench/harness/pair.c',
+      'c-bench/harness/plant.c',
       'c-bench/harness/results.c',
       'c-bench/harness/round-trip.c',
+      'c-bench/harness/spinners.c',
       'c-bench/harness/throughput.c',
+    ],
+    'sweep': [
+      'c-bench/programs/sweep.c',
+      'c-bench/sweep/command-line.c',
+      'c-bench/sweep/content.c',
+      'c-bench/sweep/counters.c',
+      'c-bench/sweep/ring.c',
+      'c-bench/sweep/sample.c',
+      'c-bench/sweep/sides.c',
+      'c-bench/sweep/streams.c',
     ],
   },
   'targets': [
@@ -74,6 +98,41 @@
       'sources': ['c-bench/programs/count.c', 'c-bench/count/ptrace.c', 'c-bench/count/tracepoint.c'],
     },
     {
+      # Bandwidth against buffer size.
+      'target_name': 'crossings-sweep',
+      'type': 'executable',
+      'dependencies': ['crossings-common'],
+      'sources': ['<@(sweep)', '<@(native)'],
+    },
+    {
+      # Exchanges messages under a filter that kills at any system call. Without the stack protector, whose check is a call.
+      'target_name': 'crossings-prove',
+      'type': 'executable',
+      'dependencies': ['crossings-common'],
+      'sources': ['c-bench/prove/hot-path.c', '<@(prove)'],
+      'cflags_c': ['-fno-stack-protector'],
+    },
+    {
+      # The same filter for the main thread of a Node process. Used by `crossings prove` only.
+      'target_name': 'crossings-filter',
+      'dependencies': ['crossings-common'],
+      'sources': ['c-bench/prove/addon.c', 'c-bench/prove/filter.c'],
+      'defines': ['NAPI_VERSION=8'],
+    },
+    {
+      # Tries to write a peer's memory, and to pass it wrong frames.
+      'target_name': 'crossings-gates',
+      'type': 'executable',
+      'dependencies': ['crossings-common'],
+      'sources': [
+        'c-bench/programs/gates.c',
+        'c-bench/gates/frames.c',
+        'c-bench/gates/memory.c',
+        'c-bench/gates/report.c',
+        '<@(native)',
+      ],
+    },
+    {
       # The demos, which record the line of each call for the tracer. (-include is relative to the build folder.)
       'target_name': 'crossings-demos',
       'type': 'static_library',
@@ -110,25 +169,47 @@
       # Examples of the C interface.
       'target_name': 'crossings-producer',
       'type': 'executable',
-      'sources': ['native/examples/producer.c', 'native/crossings.c', '<@(native)'],
+      'sources': ['native/examples/producer.c', '<@(c_interface)'],
     },
     {
       'target_name': 'crossings-consumer',
       'type': 'executable',
-      'sources': ['native/examples/consumer.c', 'native/crossings.c', '<@(native)'],
+      'sources': ['native/examples/consumer.c', '<@(c_interface)'],
     },
     {
       # For the tests: opens an inherited channel, starts a process and is killed.
       'target_name': 'crossings-heir',
       'type': 'executable',
-      'sources': ['test/heir.c', 'native/crossings.c', '<@(native)'],
+      'sources': ['test/heir.c', '<@(c_interface)'],
     },
     {
       # For the tests: mechanisms that lose, duplicate, reorder and alter messages.
       'target_name': 'crossings-sabotage',
       'type': 'executable',
       'dependencies': ['crossings-common'],
-      'sources': ['test/sabotage.c', 'c-bench/pipe.c', 'c-bench/shm-spin.c', '<@(harness)'],
+      'sources': ['test/sabotage.c', 'test/sabotage-ring.c', 'c-bench/pipe.c', 'c-bench/shm-spin.c', '<@(harness)', '<@(native)'],
+    },
+    {
+      # For the tests: the hot path with a system call hidden in it.
+      'target_name': 'crossings-prove-sabotage',
+      'type': 'executable',
+      'dependencies': ['crossings-common'],
+      'sources': ['test/sabotage-hot-path.c', '<@(prove)'],
+      'cflags_c': ['-fno-stack-protector'],
+    },
+    {
+      # For the tests: runs a command where seccomp(2) is refused, as in some containers.
+      'target_name': 'crossings-no-seccomp',
+      'type': 'executable',
+      'sources': ['test/no-seccomp.c'],
+    },
+    {
+      # For the tests: a sweep that loses, doubles and alters bytes.
+      'target_name': 'crossings-sweep-faults',
+      'type': 'executable',
+      'dependencies': ['crossings-common'],
+      'sources': ['test/sweep-faults.c', '<@(sweep)', '<@(native)'],
+      'ldflags': ['-Wl,--wrap=write,--wrap=memcpy'],
     },
   ],
 }

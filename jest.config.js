@@ -1,6 +1,7 @@
 'use strict';
-// The tests run in two phases under one summary: first those that look only at their own processes and files, two at a
-// time, then those that need the machine to themselves, one at a time.
+// The tests run in two phases under one summary: first those that look only at their own processes and files, several at
+// a time, then those that need the machine to themselves, one at a time.
+const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
 
 /** Tests that measure, or that look for leftovers in the machine's process list, /dev/shm and temporary folder. */
@@ -8,13 +9,19 @@ const SERIAL = [
   'arguments',
   'bench',
   'bench-node',
+  'bill',
   'crossings',
+  'cycles',
   'killed',
   'lab-command',
+  'latency',
   'nodes',
+  'prove',
+  'round-trip-options',
   'sabotage',
   'trace',
   'trace-command',
+  'trust',
 ];
 
 const shared = {
@@ -24,7 +31,8 @@ const shared = {
 
 /** @type {import('jest').Config} */
 module.exports = {
-  maxWorkers: 2,
+  // The tests wait most of the time: for processes, browsers and time limits.
+  maxWorkers: Math.min(2 * availableParallelism(), 8),
   // A failed test may leave a server or a process open. Jest ends a worker that has such handles; in Jest's own process it
   // would wait for them forever. With a memory limit Jest always uses workers.
   workerIdleMemoryLimit: '1GB',

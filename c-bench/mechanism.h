@@ -4,13 +4,15 @@
  *
  * The harness calls the functions in this order:
  *   setup()        once, before the two processes exist; both inherit what it opens
- *   take(side)     once in each process: keep the ends of this side and close the others
+ *   take(side)     once in each process: keep the ends of this side and close the others; not with --alone, where one
+ *                  process is both sides
  *   send, receive  any number of times
  *   teardown(side) closes what this process still has open of that side
  */
 #ifndef CROSSINGS_MECHANISM_H
 #define CROSSINGS_MECHANISM_H
 
+#include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +27,8 @@ struct mechanism {
     const char *title;  /* in tables and charts: "Shared memory, spinning" */
     const char *source; /* __FILE__ */
     size_t max_size;    /* the largest message in bytes; 0: no limit */
+    bool special;       /* for an experiment or for --mechanism; not in the comparison of all mechanisms */
+    bool billable;      /* supports --poll and --alone, for `crossings bill` */
 
     /* Prepare for messages of up to `size` bytes, in both directions. Returns 0, or -1 and sets errno. */
     int (*setup)(size_t size);
@@ -53,11 +57,24 @@ extern unsigned turns_before_yield;
 /* The messages that a mechanism with flush() holds back before it publishes them; 1: it publishes each at once. */
 extern unsigned messages_a_batch;
 
+/* --poll: no call waits in the kernel. One that would have to wait fails with EAGAIN, and its process makes it again.
+ */
+extern bool polling;
+
 /* One turn of a loop that waits for a store by the other process. */
 static inline void spin_turn(void) {
     static unsigned turns;
     if (__builtin_expect(turns_before_yield != 0, 0) && ++turns % turns_before_yield == 0)
         sched_yield();
+}
+
+/* A call has failed: make it again? EINTR: a signal interrupted it. EAGAIN: it would have had to wait (--poll). */
+static inline bool call_again(void) {
+    int reason = errno;
+    if (reason == EAGAIN)
+        spin_turn();
+    errno = reason;
+    return reason == EINTR || reason == EAGAIN;
 }
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include "mechanism.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 /* pipes[side] is the pipe that this side writes to: [0] is its read end, [1] its write end. */
@@ -12,7 +12,8 @@ static int pipes[2][2];
 
 static int setup(size_t size) {
     (void)size;
-    return pipe(pipes[SIDE_A]) || pipe(pipes[SIDE_B]) ? -1 : 0;
+    int flags = polling ? O_NONBLOCK : 0;
+    return pipe2(pipes[SIDE_A], flags) || pipe2(pipes[SIDE_B], flags) ? -1 : 0;
 }
 
 /* A reader sees the end of a pipe only after every write end is closed, so each side closes the ends it does not use.
@@ -25,7 +26,7 @@ static enum outcome pipe_send(enum side side, const void *message, size_t size) 
     const char *next = message;
     while (size > 0) {
         ssize_t written = write(pipes[side][1], next, size);
-        if (written < 0 && errno == EINTR)
+        if (written < 0 && call_again())
             continue;
         if (written < 0)
             return errno == EPIPE ? ENDED : FAILED;
@@ -40,7 +41,7 @@ static enum outcome pipe_receive(enum side side, void *message, size_t size) {
     char *next = message;
     while (size > 0) {
         ssize_t got = read(pipes[!side][0], next, size);
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && call_again())
             continue;
         if (got <= 0)
             return got == 0 ? ENDED : FAILED;
@@ -59,6 +60,7 @@ const struct mechanism pipe_mechanism = {
     .name = "pipe",
     .title = "Pipe",
     .source = __FILE__,
+    .billable = true,
     .setup = setup,
     .take = take,
     .send = pipe_send,

@@ -33,7 +33,7 @@ static int take(enum side side) {
     if (region_create(&mine, capacity, RING_FLAG_NEVER_SLEEPS) || handshake_send(ends[side], &mine) != HANDSHAKE_OK)
         return -1;
     poll(&(struct pollfd){.fd = ends[side], .events = POLLIN}, 1, -1);
-    if (handshake_receive(ends[side], &peer, reason) != HANDSHAKE_OK) {
+    if (handshake_receive(ends[side], false, &peer, reason) != HANDSHAKE_OK) {
         errno = EPROTO;
         return -1;
     }

@@ -6,7 +6,6 @@
  */
 #include "shared-page.h"
 
-#include <errno.h>
 #include <semaphore.h>
 #include <string.h>
 
@@ -45,10 +44,9 @@ static int take(enum side side) {
     return 0;
 }
 
-/* Restart the wait if a signal interrupts it. */
 static int wait_for(sem_t *semaphore) {
     int result;
-    while ((result = sem_wait(semaphore)) && errno == EINTR)
+    while ((result = polling ? sem_trywait(semaphore) : sem_wait(semaphore)) && call_again())
         continue;
     return result;
 }
@@ -83,6 +81,7 @@ const struct mechanism shm_sem = {
     .name = "shm-sem",
     .title = "Shared memory, semaphores",
     .source = __FILE__,
+    .billable = true,
     .setup = setup,
     .take = take,
     .send = sem_send,

@@ -4,16 +4,16 @@
 
 #include "mechanism.h"
 
-#include <errno.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* MSG_NOSIGNAL: if the peer has exited, send() returns EPIPE instead of raising SIGPIPE. */
+/* MSG_NOSIGNAL: if the peer has exited, send() returns EPIPE instead of raising SIGPIPE. MSG_DONTWAIT: fail with EAGAIN
+ * instead of waiting. */
 static inline enum outcome socket_send(int fd, const void *message, size_t size) {
     const char *next = message;
     while (size > 0) {
-        ssize_t sent = send(fd, next, size, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
+        ssize_t sent = send(fd, next, size, MSG_NOSIGNAL | (polling ? MSG_DONTWAIT : 0));
+        if (sent < 0 && call_again())
             continue;
         if (sent < 0)
             return errno == EPIPE || errno == ECONNRESET ? ENDED : FAILED;
@@ -28,8 +28,8 @@ static inline enum outcome socket_send(int fd, const void *message, size_t size)
 static inline enum outcome socket_receive(int fd, void *message, size_t size) {
     char *next = message;
     while (size > 0) {
-        ssize_t got = recv(fd, next, size, MSG_WAITALL);
-        if (got < 0 && errno == EINTR)
+        ssize_t got = recv(fd, next, size, polling ? MSG_DONTWAIT : MSG_WAITALL);
+        if (got < 0 && call_again())
             continue;
         if (got <= 0)
             return got == 0 || errno == ECONNRESET ? ENDED : FAILED;

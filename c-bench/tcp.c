@@ -54,6 +54,7 @@ const struct mechanism tcp = {
     .name = "tcp",
     .title = "TCP over loopback",
     .source = __FILE__,
+    .billable = true,
     .setup = setup,
     .take = take,
     .send = tcp_send,

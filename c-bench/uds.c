@@ -34,6 +34,7 @@ const struct mechanism uds = {
     .name = "uds",
     .title = "Unix domain socket",
     .source = __FILE__,
+    .billable = true,
     .setup = setup,
     .take = take,
     .send = uds_send,

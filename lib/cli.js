@@ -5,10 +5,13 @@
 const { Command, CommanderError } = require('commander');
 const { version } = require('../package.json');
 const { benchCommand } = require('./bench/command.js');
+const { compareCommand } = require('./bench/compare/command.js');
 const { nodeCommand } = require('./bench/node/command.js');
 const { CrossingsError } = require('./channel/errors.js');
+const { EXPERIMENT_COMMANDS } = require('./experiments/commands.js');
 const { doctorCommand } = require('./doctor.js');
 const { traceCommand } = require('./trace/command.js');
+const { gatesCommand } = require('./trace/gates/command.js');
 
 const SIGNALS = /** @type {const} */ ({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 });
 
@@ -29,7 +32,14 @@ function inheriting(command, parent) {
 /** @typedef {(signal: AbortSignal) => Command} CommandMaker */
 
 /** @type {CommandMaker[]} */
-const COMMANDS = [(signal) => benchCommand(signal).addCommand(nodeCommand(signal)), traceCommand, doctorCommand];
+const COMMANDS = [
+  (signal) => benchCommand(signal).addCommand(nodeCommand(signal)),
+  ...EXPERIMENT_COMMANDS,
+  compareCommand,
+  traceCommand,
+  gatesCommand,
+  doctorCommand,
+];
 
 /** @param {CommandMaker[]} commands @param {AbortSignal} signal */
 function buildProgram(commands, signal) {
@@ -47,24 +57,51 @@ function buildProgram(commands, signal) {
 /** @param {string} sentence */
 const report = (sentence) => process.stderr.write(`${sentence}\n`);
 
-/** Commander's "error: unknown command 'bunch'\n(Did you mean bench?)" as a sentence. @param {string} message */
-function sentenceOf(message) {
+/**
+ * The command that the arguments name, and its words: "crossings bench node".
+ * @param {Command} program after parsing
+ */
+function commandOf(program) {
+  let command = program;
+  const words = [program.name()];
+  for (;;) {
+    const inner = command.commands.find((candidate) => candidate.name() === command.args[0]);
+    if (!inner) return { command, words: words.join(' ') };
+    command = inner;
+    words.push(inner.name());
+  }
+}
+
+/**
+ * Commander's "error: unknown command 'bunch'\n(Did you mean bench?)" as a sentence.
+ * @param {CommanderError} error
+ * @param {Command} program
+ */
+function sentenceOf({ code, message }, program) {
+  const { command, words } = commandOf(program);
+  const see = `see \`${words} --help\`.`;
+  if (code === 'commander.excessArguments') {
+    return `Unexpected argument "${command.args[command.registeredArguments.length]}"; ${see}`;
+  }
+  const [, flags] = /^error: option '(.*)' argument missing$/.exec(message) ?? [];
+  if (flags) return `${flags.split(' ')[0]} requires a value, as in ${flags}; ${see}`;
   const [what, hint = ''] = message.replace(/^error: /, '').split('\n');
   const suggestion = hint.replace(/^\((.*)\?\)$/, ' ($1?)');
-  return `${what[0].toUpperCase()}${what.slice(1).replace(/\.$/, '')}${suggestion}; see \`crossings --help\`.`;
+  return `${what[0].toUpperCase()}${what.slice(1).replace(/\.$/, '')}${suggestion}; ${see}`;
 }
 
 /**
  * Reports the error that ended the program, and returns the exit status.
  * @param {unknown} error
  * @param {AbortSignal} signal
+ * @param {Command} program
  */
-function reportError(error, signal) {
+function reportError(error, signal, program) {
   if (signal.aborted) return 128 + SIGNALS[/** @type {keyof typeof SIGNALS} */ (signal.reason)];
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
     if (error.code === 'commander.help') report('Missing command; see `crossings --help`.');
-    else report(sentenceOf(error.message));
+    else report(sentenceOf(error, program));
     return 2;
   }
   if (error instanceof CrossingsError) {
@@ -87,10 +124,11 @@ async function runCommandLine(more = []) {
     report(`Cannot write the output: ${error.message}.`);
     process.exit(1);
   });
+  const program = buildProgram([...COMMANDS, ...more], signal);
   try {
-    await buildProgram([...COMMANDS, ...more], signal).parseAsync();
+    await program.parseAsync();
   } catch (error) {
-    process.exitCode = reportError(error, signal);
+    process.exitCode = reportError(error, signal, program);
   }
 }
 

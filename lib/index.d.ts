@@ -50,6 +50,8 @@ export interface ChannelOptions<In = Message, Out = Buffer> {
   encode?: (value: In) => Uint8Array | string;
   /** Turns received bytes into a value. */
   decode?: (bytes: Buffer) => Out;
+  /** Sign each message, and check the tag of each message received. Both sides must set it, or neither. Default false. */
+  authenticate?: boolean;
   /** Map memory as SharedArrayBuffer where the runtime supports it. Default true. */
   sharedBuffers?: boolean;
 }
@@ -110,6 +112,8 @@ export interface Channel<In = Message, Out = Buffer> extends AsyncIterable<Out> 
   readonly peer: { readonly uid: number; readonly pid: number };
   /** The largest message that send() takes, bytes. */
   readonly maxMessageBytes: number;
+  /** Does each message carry a tag that its receiver checks? See the option authenticate. */
+  readonly authenticated: boolean;
   /** The state now; 'closed' after close() on this side. */
   readonly state: 'open' | ChannelEnd;
   /** Fulfilled, never rejected, when the channel has ended, even if no call is pending. Does not keep the process alive. */

@@ -150,8 +150,21 @@ struct Holder {
     }
 };
 
-// Takes ownership of a mapped region. Returns {handle, buffer, capacity, neverSleeps}.
-Napi::Object Wrap(Napi::Env env, const struct region &region, bool mayShare) {
+// A key as four 32-bit integers, or null.
+Napi::Value KeyOf(Napi::Env env, const struct region &region, bool authenticated) {
+    if (!authenticated)
+        return env.Null();
+    int32_t parts[4];
+    static_assert(sizeof parts == sizeof region.key, "a key has 128 bits");
+    memcpy(parts, &region.key, sizeof parts);
+    Napi::Array key = Napi::Array::New(env, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        key.Set(i, Napi::Number::New(env, parts[i]));
+    return key;
+}
+
+// Takes ownership of a mapped region. Returns {handle, buffer, capacity, neverSleeps, key}.
+Napi::Object Wrap(Napi::Env env, const struct region &region, bool mayShare, bool authenticated) {
     auto *mapping = new Mapping{};
     mapping->region = region;
     Holder of_handle(mapping), of_buffer(mapping);
@@ -175,6 +188,7 @@ Napi::Object Wrap(Napi::Env env, const struct region &region, bool mayShare) {
     result.Set("buffer", Napi::Value(env, buffer));
     result.Set("capacity", Napi::Number::New(env, region.capacity));
     result.Set("neverSleeps", Napi::Boolean::New(env, region.flags & RING_FLAG_NEVER_SLEEPS));
+    result.Set("key", KeyOf(env, region, authenticated));
     return result;
 }
 
@@ -182,14 +196,16 @@ Mapping *MappingOf(const Napi::Value &handle) {
     return handle.As<Napi::External<Mapping>>().Data();
 }
 
-// createRegion(capacity, neverSleeps, mayShare)
+// createRegion(capacity, neverSleeps, mayShare, authenticated?)
 Napi::Value CreateRegion(const Napi::CallbackInfo &info) {
     struct region region;
     bool never_sleeps = info[1].As<Napi::Boolean>();
+    bool authenticated = info.Length() > 3 && info[3].ToBoolean();
     uint32_t capacity = info[0].As<Napi::Number>().Uint32Value();
-    if (region_create(&region, capacity, never_sleeps ? RING_FLAG_NEVER_SLEEPS : 0))
+    if (region_create(&region, capacity,
+                      (never_sleeps ? RING_FLAG_NEVER_SLEEPS : 0) | (authenticated ? RING_FLAG_AUTHENTICATED : 0)))
         ThrowSystem(info.Env(), "Cannot create a shared-memory region of " + std::to_string(capacity) + " bytes");
-    return Wrap(info.Env(), region, info[2].As<Napi::Boolean>());
+    return Wrap(info.Env(), region, info[2].As<Napi::Boolean>(), authenticated);
 }
 
 // releaseRegion(handle, buffer): frees the memory immediately. Views of the buffer must not be used afterwards. A view
@@ -302,11 +318,12 @@ Napi::Value SendHello(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), status == HANDSHAKE_OK);
 }
 
-// receiveHello(descriptor, mayShare, maxCapacity?) -> the peer's region, or null: not received yet
+// receiveHello(descriptor, mayShare, maxCapacity?, authenticated?) -> the peer's region, or null: not received yet
 Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
     struct region region;
     char reason[HANDSHAKE_REASON_BYTES] = "";
-    enum handshake_status status = handshake_receive(IntegerAt(info, 0), &region, reason);
+    bool authenticated = info.Length() > 3 && info[3].ToBoolean();
+    enum handshake_status status = handshake_receive(IntegerAt(info, 0), authenticated, &region, reason);
     if (status == HANDSHAKE_AGAIN)
         return info.Env().Null();
     if (status != HANDSHAKE_OK)
@@ -319,7 +336,7 @@ Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
               "The peer's ring has " + std::to_string(capacity) + " bytes; the option maxPeerCapacity allows " +
                   std::to_string(most));
     }
-    return Wrap(info.Env(), region, info[1].As<Napi::Boolean>());
+    return Wrap(info.Env(), region, info[1].As<Napi::Boolean>(), authenticated);
 }
 
 // isReleased(handle) -> has releaseRegion() been called?

@@ -32,8 +32,8 @@ typedef enum {
     CROSSINGS_END,            /* the peer has closed the channel, and every message has been read */
     CROSSINGS_TIMEOUT,        /* ERR_TIMEOUT */
     CROSSINGS_PEER_DIED,      /* ERR_PEER_DIED: the peer ended without closing the channel */
-    CROSSINGS_PEER_CORRUPT,   /* ERR_PEER_CORRUPT: the peer's memory is invalid; close the channel */
-    CROSSINGS_PROTOCOL,       /* ERR_PROTOCOL: the peer does not speak this version of the protocol */
+    CROSSINGS_PEER_CORRUPT,   /* ERR_PEER_CORRUPT: the peer's memory is invalid, or a tag; close the channel */
+    CROSSINGS_PROTOCOL,       /* ERR_PROTOCOL: another version of the protocol, or only one side authenticates */
     CROSSINGS_NOT_AUTHORIZED, /* ERR_NOT_AUTHORIZED: the peer belongs to another user */
     CROSSINGS_TOO_LARGE,      /* ERR_MESSAGE_TOO_LARGE: larger than crossings_max_message() or than the buffer */
     CROSSINGS_IN_USE,         /* ERR_ADDRESS_IN_USE: the path has a listener, or is not a socket */
@@ -54,6 +54,7 @@ typedef struct {
     uint32_t spin_us;       /* microseconds of spinning before sleep; 0: 50 */
     int timeout_ms;         /* for connecting, handshake included; 0: 5000 */
     bool allow_other_users; /* accept a peer of another user; a listener's socket file is then open to all */
+    bool authenticate;      /* sign each message, and check the peer's; both sides must set it, or neither */
 } crossings_options;
 
 /* Listen at a path of at most 107 bytes. Only this user may connect, unless allow_other_users is set. A stale socket
@@ -86,7 +87,8 @@ crossings_status crossings_try_send(crossings_channel *channel, const void *mess
 crossings_status crossings_send(crossings_channel *channel, const void *message, size_t size, int timeout_ms);
 
 /* Copy the next message into `buffer`, which has `room` bytes, and set *size to its size. CROSSINGS_AGAIN: no message
- * now. CROSSINGS_TOO_LARGE: the message does not fit; *size is its size, and it stays in the ring. */
+ * now. CROSSINGS_TOO_LARGE: the message does not fit; *size is its size, and it stays in the ring. After
+ * CROSSINGS_PEER_CORRUPT, the buffer's content is worthless. */
 crossings_status crossings_try_receive(crossings_channel *channel, void *buffer, size_t room, size_t *size);
 /* The same, but wait for a message. */
 crossings_status crossings_receive(crossings_channel *channel, void *buffer, size_t room, size_t *size, int timeout_ms);

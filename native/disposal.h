@@ -36,12 +36,17 @@ static inline size_t disposal_take(struct msghdr *message, int *fds, size_t coun
     return count;
 }
 
-#define DISPOSAL_QUICK_BLOCKS (64u << 11) /* of 512 bytes: 64 MiB */
+#define DISPOSAL_QUICK_BLOCKS (64 << 11) /* of 512 bytes: 64 MiB */
 
 struct disposal {
+    struct disposal *next;
+    void (*run)(const struct disposal *);
     size_t count;
     int fds[];
 };
+
+/* Those for which no thread could be started. The next thread that starts or becomes free takes them. */
+static struct disposal *disposal_waiting;
 
 /* Close a descriptor. Only a thread that may wait calls this. */
 static inline void disposal_close(int fd) {
@@ -50,17 +55,13 @@ static inline void disposal_close(int fd) {
     close(fd);
 }
 
-static inline void *disposal_run(void *argument) {
-    struct disposal *these = argument;
+static inline void disposal_run(const struct disposal *these) {
     for (size_t i = 0; i < these->count; i++)
         disposal_close(these->fds[i]);
-    free(these);
-    return NULL;
 }
 
 /* Close a socket of mine that has been shut down, and the descriptors that wait in it. */
-static inline void *disposal_run_socket(void *argument) {
-    struct disposal *this = argument;
+static inline void disposal_run_socket(const struct disposal *this) {
     for (int i = 0; i < DISPOSAL_MOST_PACKETS; i++) {
         union {
             struct cmsghdr header; /* only for its alignment */
@@ -74,11 +75,39 @@ static inline void *disposal_run_socket(void *argument) {
         for (size_t j = 0; j < count; j++)
             disposal_close(received[j]);
     }
-    return disposal_run(this);
+    disposal_run(this);
 }
 
-/* Close descriptors on a new thread. If none can be started, this thread closes them, and may wait. */
-static inline void disposal_close_elsewhere(void *(*run)(void *), const int *fds, size_t count) {
+/* Let a list wait for a thread. */
+static inline void disposal_wait(struct disposal *first) {
+    struct disposal *last = first;
+    while (last->next)
+        last = last->next;
+    last->next = __atomic_load_n(&disposal_waiting, __ATOMIC_RELAXED);
+    /* Pairs with the acquire in disposal_thread(). */
+    while (
+        !__atomic_compare_exchange_n(&disposal_waiting, &last->next, first, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+static inline void *disposal_thread(void *argument) {
+    struct disposal *these = argument;
+    while (these) {
+        these->run(these);
+        free(these);
+        /* Pairs with the release in disposal_wait(). The others go back, because this thread may wait for long now. */
+        these = __atomic_exchange_n(&disposal_waiting, NULL, __ATOMIC_ACQUIRE);
+        if (these && these->next) {
+            disposal_wait(these->next);
+            these->next = NULL;
+        }
+    }
+    return NULL;
+}
+
+/* Close descriptors on a new thread. If none can be started, because a peer has brought this process to its limit of
+ * threads, they stay open until there is one. */
+static inline void disposal_close_elsewhere(void (*run)(const struct disposal *), const int *fds, size_t count) {
     int reason = errno;
     pthread_attr_t attributes;
     pthread_t thread;
@@ -86,10 +115,12 @@ static inline void disposal_close_elsewhere(void *(*run)(void *), const int *fds
     struct disposal *these = malloc(sizeof *these + count * sizeof fds[0]);
     if (!these) {
         for (size_t i = 0; i < count; i++)
-            close(fds[i]);
+            disposal_close(fds[i]); /* no memory either: this thread may wait */
         errno = reason;
         return;
     }
+    these->next = NULL;
+    these->run = run;
     these->count = count;
     memcpy(these->fds, fds, count * sizeof fds[0]);
     pthread_attr_init(&attributes);
@@ -97,28 +128,33 @@ static inline void disposal_close_elsewhere(void *(*run)(void *), const int *fds
     pthread_attr_setstacksize(&attributes, DISPOSAL_STACK);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for its own threads */
-    int failed = pthread_create(&thread, &attributes, run, these);
+    int failed = pthread_create(&thread, &attributes, disposal_thread, these);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (failed)
-        run(these);
+        disposal_wait(these);
     errno = reason;
 }
 
-/* Can this descriptor be closed at once? True for memfds and pipes. The pages of a large memfd take long to free. */
-static inline bool disposal_is_quick(int fd) {
+/* Can this descriptor be closed at once? True for memfds and pipes. The pages of large memfds take long to free: *left
+ * is the number of blocks that this thread may still free. */
+static inline bool disposal_is_quick(int fd, blkcnt_t *left) {
     struct stat status;
-    if (fcntl(fd, F_GET_SEALS) >= 0)
-        return fstat(fd, &status) == 0 && status.st_blocks < DISPOSAL_QUICK_BLOCKS;
-    return fcntl(fd, F_GETPIPE_SZ) >= 0;
+    if (fcntl(fd, F_GET_SEALS) < 0)
+        return fcntl(fd, F_GETPIPE_SZ) >= 0;
+    if (fstat(fd, &status) || status.st_blocks >= *left)
+        return false;
+    *left -= status.st_blocks;
+    return true;
 }
 
 /* Close descriptors that a peer has passed; at most DISPOSAL_MOST. */
 static inline void disposal_close_received(const int *fds, size_t count) {
     int reason = errno, others[DISPOSAL_MOST];
     size_t kept = 0;
+    blkcnt_t left = DISPOSAL_QUICK_BLOCKS;
     for (size_t i = 0; i < count; i++)
-        if (disposal_is_quick(fds[i]))
+        if (disposal_is_quick(fds[i], &left))
             close(fds[i]);
         else
             others[kept++] = fds[i];

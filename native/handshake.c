@@ -21,10 +21,16 @@
 #define SO_PASSRIGHTS 83 /* Linux 6.16 */
 #endif
 
-/* The first packet of each side, sent with the descriptor of its region. */
+/* The first packet of each side, sent with the descriptor of its region. The key is sent only with
+ * RING_FLAG_AUTHENTICATED. */
 struct hello {
     uint32_t magic, version, capacity, flags;
+    struct siphash_key key;
 };
+
+static size_t hello_bytes(uint32_t flags) {
+    return flags & RING_FLAG_AUTHENTICATED ? sizeof(struct hello) : offsetof(struct hello, key);
+}
 
 static bool make_address(struct sockaddr_un *address, const char *path) {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -238,12 +244,12 @@ union control {
 };
 
 enum handshake_status handshake_send(int fd, const struct region *mine) {
-    struct hello hello = {RING_MAGIC, RING_VERSION, mine->capacity, mine->flags};
+    struct hello hello = {RING_MAGIC, RING_VERSION, mine->capacity, mine->flags, mine->key};
     union {
         struct cmsghdr header; /* only for its alignment */
         char bytes[CMSG_SPACE(sizeof(int))];
     } control = {.bytes = {0}};
-    struct iovec data = {&hello, sizeof hello};
+    struct iovec data = {&hello, hello_bytes(mine->flags)};
     struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes};
     message.msg_controllen = CMSG_SPACE(sizeof(int));
     struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
@@ -252,11 +258,24 @@ enum handshake_status handshake_send(int fd, const struct region *mine) {
     rights->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(rights), &mine->fd, sizeof(int));
     ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent == (ssize_t)sizeof hello)
+    if (sent == (ssize_t)data.iov_len)
         return HANDSHAKE_OK;
     if (errno == EAGAIN || errno == EINTR)
         return HANDSHAKE_AGAIN;
     return errno == EPIPE || errno == ECONNRESET ? HANDSHAKE_PEER_GONE : HANDSHAKE_SYSTEM;
+}
+
+/* Does the peer ask for authenticated frames if and only if this side does? If not, tell the peer with a hello without
+ * a descriptor: it may not have this side's hello yet. */
+static bool agree(int fd, const struct hello *hello, bool authenticated, char *reason) {
+    if (authenticated == !!(hello->flags & RING_FLAG_AUTHENTICATED))
+        return true;
+    struct hello mine = {RING_MAGIC, RING_VERSION, 0, authenticated ? RING_FLAG_AUTHENTICATED : 0, {{0}}};
+    send(fd, &mine, hello_bytes(0), MSG_NOSIGNAL | MSG_DONTWAIT);
+    snprintf(reason, HANDSHAKE_REASON_BYTES,
+             authenticated ? "this side has set the option authenticate; the peer has not"
+                           : "the peer has set the option authenticate; this side has not");
+    return false;
 }
 
 /* Check the hello and map the region behind `memory`. */
@@ -275,8 +294,11 @@ static enum handshake_status check_hello(const struct hello *hello, int memory, 
         region_release(peer);
         refusal = REGION_BAD_SIZE;
     }
-    if (refusal == REGION_OK)
+    if (refusal == REGION_OK) {
+        if (hello->flags & RING_FLAG_AUTHENTICATED)
+            peer->key = hello->key;
         return HANDSHAKE_OK;
+    }
     snprintf(reason, HANDSHAKE_REASON_BYTES, "%s", region_refusal_text(refusal));
     return refusal == REGION_NOT_MAPPED ? HANDSHAKE_SYSTEM : HANDSHAKE_PROTOCOL;
 }
@@ -293,8 +315,8 @@ static bool refuse_descriptors(int fd) {
 
 /* The packet is looked at before it is taken. So the kernel never closes the last reference to a descriptor that the
  * peer has passed, which can block this thread; see disposal.h. */
-enum handshake_status handshake_receive(int fd, struct region *peer, char *reason) {
-    struct hello hello;
+enum handshake_status handshake_receive(int fd, bool authenticated, struct region *peer, char *reason) {
+    struct hello hello = {0};
     union control control;
     int received[DISPOSAL_MOST];
     struct iovec data = {&hello, sizeof hello};
@@ -320,10 +342,13 @@ enum handshake_status handshake_receive(int fd, struct region *peer, char *reaso
         recv(fd, NULL, 0, MSG_DONTWAIT);
     if (got == 0 && count == 0)
         return HANDSHAKE_PEER_GONE;
-    if (got != (ssize_t)sizeof hello || message.msg_flags & MSG_TRUNC || incomplete || count != 1)
+    bool is_ours = got >= (ssize_t)hello_bytes(0) && hello.magic == RING_MAGIC && hello.version == RING_VERSION;
+    size_t expected = is_ours ? hello_bytes(hello.flags) : hello_bytes(0);
+    bool agreed = !is_ours || agree(fd, &hello, authenticated, reason);
+    if (agreed && (got != (ssize_t)expected || message.msg_flags & MSG_TRUNC || incomplete || count != 1))
         snprintf(reason, HANDSHAKE_REASON_BYTES, "expected a hello of %zu bytes and 1 descriptor; got %zd and %zu",
-                 sizeof hello, got, count);
-    else
+                 expected, got, count);
+    else if (agreed)
         answer = check_hello(&hello, received[0], peer, reason);
     int saved_errno = errno;
     disposal_close_received(received, count);

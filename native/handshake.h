@@ -55,13 +55,15 @@ enum handshake_status handshake_connect(const char *path, int *fd);
 /* Get the peer's user and process from the kernel (SO_PEERCRED). Returns 0, or -1 and sets errno. */
 int handshake_peer(int fd, uid_t *uid, pid_t *pid);
 
-/* Send the hello, with my region's descriptor. Each side sends one and receives one, in any order. */
+/* Send the hello, with my region's descriptor and, if it is authenticated, its key. Each side sends one and receives
+ * one, in any order. */
 enum handshake_status handshake_send(int fd, const struct region *mine);
 /* Receive the peer's hello, check its region and map it read-only. HANDSHAKE_SYSTEM with EMFILE: this process has no
  * descriptor left for the peer's region; the hello can be received later. On HANDSHAKE_PROTOCOL, `reason` (of
- * HANDSHAKE_REASON_BYTES) gets a phrase that says why. */
+ * HANDSHAKE_REASON_BYTES) gets a phrase that says why. `authenticated`: my region has RING_FLAG_AUTHENTICATED, or will
+ * have it. The peer's must have it too, or must not have it. */
 #define HANDSHAKE_REASON_BYTES 160
-enum handshake_status handshake_receive(int fd, struct region *peer, char *reason);
+enum handshake_status handshake_receive(int fd, bool authenticated, struct region *peer, char *reason);
 
 /* ---- The doorbell ---- */
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,6 +45,9 @@ static void fill(struct region *region, void *base, uint32_t capacity, int fd) {
 
 int region_create(struct region *region, uint32_t capacity, uint32_t flags) {
     *region = (struct region){.fd = -1};
+    struct siphash_key key = {{0}};
+    if (flags & RING_FLAG_AUTHENTICATED && getrandom(&key, sizeof key, 0) != (ssize_t)sizeof key)
+        return -1;
     int fd = memfd_create("crossings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -1;
@@ -60,6 +64,7 @@ int region_create(struct region *region, uint32_t capacity, uint32_t flags) {
     }
     fill(region, base, capacity, fd);
     region->flags = flags;
+    region->key = key;
     *region->header = (struct ring_region){
         .magic = RING_MAGIC,
         .version = RING_VERSION,
@@ -132,4 +137,10 @@ void region_connect(const struct region *mine, const struct region *peer, struct
         .mask = peer->capacity - 1,
         .peer_may_sleep = peer_may_sleep,
     };
+}
+
+void region_connect_auth(const struct region *mine, const struct region *peer, struct ring_auth *sent,
+                         struct ring_auth *received) {
+    *sent = (struct ring_auth){.key = peer->key};
+    *received = (struct ring_auth){.key = mine->key};
 }

@@ -2,7 +2,7 @@
 #ifndef CROSSINGS_REGION_H
 #define CROSSINGS_REGION_H
 
-#include "ring.h"
+#include "ring-auth.h"
 
 /* A mapped region: the header, then the ring's data twice in a row. */
 struct region {
@@ -10,6 +10,9 @@ struct region {
     char *data;                 /* 2 * capacity bytes; the second half maps the same memory as the first */
     uint32_t capacity;          /* bytes; checked when the region was mapped and never read from the header again */
     uint32_t flags;
+    /* With RING_FLAG_AUTHENTICATED: the key that the owner has made, for the frames that the owner will read. It is not
+     * in the region's memory. */
+    struct siphash_key key;
     int fd; /* the memfd of my own region, until it has been sent to the peer; otherwise -1 */
 };
 
@@ -21,8 +24,8 @@ static inline size_t region_mapped_bytes(uint32_t capacity) {
 /* True for a power of two from RING_MIN_CAPACITY to RING_MAX_CAPACITY. */
 bool region_capacity_is_valid(uint64_t capacity);
 
-/* Create my region and seal it. Afterwards no process, this one included, can map it for writing. Returns 0, or -1 and
- * sets errno. */
+/* Create my region and seal it. Afterwards no process, this one included, can map it for writing. With
+ * RING_FLAG_AUTHENTICATED, also make its key. Returns 0, or -1 and sets errno. */
 int region_create(struct region *region, uint32_t capacity, uint32_t flags);
 
 /* Why a peer's region was refused. */
@@ -44,5 +47,8 @@ void region_release(struct region *region);
 /* Set up this process's end of both rings of a channel, from its own region and the peer's. */
 void region_connect(const struct region *mine, const struct region *peer, struct ring_writer *writer,
                     struct ring_reader *reader);
+/* The same for the keys of an authenticated channel: `sent` signs my frames, `received` checks the peer's. */
+void region_connect_auth(const struct region *mine, const struct region *peer, struct ring_auth *sent,
+                         struct ring_auth *received);
 
 #endif

@@ -46,7 +46,8 @@
 #define RING_SMALL_COPY 512u /* bytes: copies up to this size are inlined */
 #define RING_STREAM 2u       /* more frames in a row than this are a stream */
 #define RING_BACK_OFF_PAUSES 64
-#define RING_FLAG_NEVER_SLEEPS 1u /* the owner only spins: its peer never has to check whether it sleeps */
+#define RING_FLAG_NEVER_SLEEPS 1u  /* the owner only spins: its peer never has to check whether it sleeps */
+#define RING_FLAG_AUTHENTICATED 2u /* each frame carries a tag: see ring-auth.h */
 
 /* The start of a region. The offsets are part of the protocol. Words that change are 128 bytes apart, because
  * processors fetch cache lines in pairs. */
@@ -72,9 +73,9 @@ struct ring_frame {
 };
 
 #define RING_KIND_MESSAGE 0u
-#define RING_KIND_REQUEST 1u /* the payload begins with the request's number, 4 bytes */
-#define RING_KIND_ANSWER 2u  /* likewise */
-#define RING_KIND_REFUSAL 3u /* likewise; the rest is the reason, in UTF-8 */
+#define RING_KIND_REQUEST 1u  /* the payload begins with the request's number, 4 bytes */
+#define RING_KIND_RESPONSE 2u /* likewise */
+#define RING_KIND_REFUSAL 3u  /* likewise; the rest is the reason, in UTF-8 */
 
 RING_ASSERT(offsetof(struct ring_region, magic) == 0, "part of the protocol");
 RING_ASSERT(offsetof(struct ring_region, version) == 4, "part of the protocol");

@@ -67,7 +67,7 @@ async function lab(options, signal) {
 /** @param {AbortSignal} signal */
 function labCommand(signal) {
   return new Command('lab')
-    .description('open the web lab: recorded system calls, played step by step, and the live benchmark')
+    .description('open the web lab: recorded system calls, played step by step, and live measurements')
     .option('--port <number>', `port on 127.0.0.1 (default: ${DEFAULT_PORT}, or any free port)`, readPort)
     .option('--no-open', 'do not open a browser')
     .option('--data <folder>', 'folder for finished runs (default: ~/.local/state/crossings/runs)', readFolder)

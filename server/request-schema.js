@@ -2,7 +2,9 @@
 // The schemas of all requests. An invalid value is answered 400 with one sentence: its name, what is valid, what was sent.
 const { z } = require('zod');
 const { EFFORTS } = require('../lib/bench/runner.js');
+const { EXPERIMENTS } = require('../lib/experiments/index.js');
 const { HttpError } = require('./http-error.js');
+const { benchTask, experimentTask } = require('./run-kinds.js');
 
 const MESSAGES = { min: 1, max: 1_000_000 };
 const SIZE = { min: 8, max: 16 << 20 };
@@ -50,16 +52,31 @@ const only = (shape) =>
 /** @param {string[]} names of mechanisms */
 const oneOf = (names) => z.enum(names, expecting(`mechanism must be one of ${names.join(', ')}`));
 
-/** The body of POST /api/runs. @param {string[]} names of mechanisms */
+const effort = z.enum(['quick', 'standard', 'thorough'], expecting('effort must be quick, standard or thorough'));
+
+/** The body of POST /api/runs for the benchmark. @param {string[]} names of mechanisms */
 const runBody = (names) => {
   const message = expecting(`mechanisms must be a list of one or more of ${names.join(', ')}`);
   return only({
     mechanisms: z.array(z.enum(names, message), message).min(1, message).max(names.length, message).optional(),
     messages: integer('messages', MESSAGES).optional(),
     sizeBytes: integer('sizeBytes', SIZE).optional(),
-    effort: z.enum(['quick', 'standard', 'thorough'], expecting('effort must be quick, standard or thorough')),
+    effort,
   });
 };
+
+/** The body of POST /api/runs for an experiment. @param {import('../lib/experiments/command.js').Experiment} experiment */
+const experimentBody = ({ name, choices }) =>
+  only({
+    experiment: z.literal(name),
+    effort,
+    ...Object.fromEntries(
+      Object.entries(choices).map(([choice, values]) => [
+        choice,
+        z.enum(values, expecting(`${choice} must be one of ${values.join(', ')}`)).default(values[0]),
+      ]),
+    ),
+  });
 
 /** The body of POST /api/traces. @param {string[]} names of mechanisms */
 const traceBody = (names) =>
@@ -84,14 +101,31 @@ function parse(schema, value) {
 }
 
 /**
- * The runner's options, from the body of POST /api/runs.
+ * The run to start, from the body of POST /api/runs.
+ * @param {any} body
+ * @param {{name: string, title: string}[]} catalogue of the mechanisms
+ */
+function parseTask(body, catalogue) {
+  const asked = body?.experiment;
+  if (asked === undefined) return benchTask(parseRun(body, catalogue));
+  const experiment = EXPERIMENTS.find(({ name }) => name === asked);
+  if (!experiment) {
+    const names = EXPERIMENTS.map(({ name }) => name).join(', ');
+    throw new HttpError(400, 'ERR_USAGE', `experiment must be one of ${names}; got ${quoted(asked)}.`);
+  }
+  const { experiment: _, ...options } = parse(experimentBody(experiment), body);
+  return experimentTask(experiment, /** @type {any} */ (options));
+}
+
+/**
+ * The benchmark's options.
  * @param {unknown} body
  * @param {{name: string, title: string}[]} catalogue
  * @returns {import('../lib/bench/runner.js').BenchOptions}
  */
 function parseRun(body, catalogue) {
   const names = catalogue.map(({ name }) => name);
-  const { mechanisms = names, sizeBytes = 64, effort, messages } = parse(runBody(names), body);
+  const { mechanisms = names, sizeBytes = 64, messages, ...rest } = parse(runBody(names), body);
   const most = Math.floor(MAX_SAMPLE_BYTES / sizeBytes);
   if (messages !== undefined && messages > most) {
     throw new HttpError(
@@ -104,9 +138,9 @@ function parseRun(body, catalogue) {
   return {
     mechanisms: [...new Set(mechanisms)],
     catalogue,
-    effort,
+    effort: rest.effort,
     sizeBytes,
-    messages: messages ?? Math.min(EFFORTS[effort].messages, most),
+    messages: messages ?? Math.min(EFFORTS[rest.effort].messages, most),
     batch: 1,
     cores: null,
     pin: true,
@@ -115,4 +149,4 @@ function parseRun(body, catalogue) {
   };
 }
 
-module.exports = { parse, parseRun, runBody, traceBody, fileQuery, compareQuery, runId };
+module.exports = { parse, parseTask, runBody, experimentBody, traceBody, fileQuery, compareQuery, runId };

@@ -3,21 +3,28 @@
 const express = require('express');
 const { version } = require('../package.json');
 const { explainCharts } = require('../lib/bench/charts.js');
-const { compareRuns } = require('../lib/bench/compare.js');
-const { toCsv, toJson, toMarkdown } = require('../lib/bench/export.js');
+const { compareRuns } = require('../lib/bench/compare/runs.js');
+const { toCsv, toMarkdown } = require('../lib/bench/export.js');
 const { explain } = require('../lib/bench/sentences.js');
+const { EXPERIMENTS } = require('../lib/experiments/index.js');
+const { tripsOf } = require('../lib/measure/statistics.js');
+const { sourceOf } = require('../lib/experiments/documents.js');
 const { HttpError } = require('./http-error.js');
 const schema = require('./request-schema.js');
+const { BENCH, kindOf, textOf } = require('./run-kinds.js');
 const { beginStream } = require('./subscribers.js');
 
 /** @typedef {import('express').Request} Request */
 /** @typedef {import('express').Response} Response */
+/** @typedef {import('../lib/bench/runner.js').Run} Run */
 
 const BODY_LIMIT = '16kb';
+/** Of a run that is compared. A thorough run of all mechanisms has a tenth of the samples. Comparing takes time, during which nobody else is served. */
+const MOST_COMPARED = { results: 100, samples: 5000 };
 
-/** The file formats of a run: conversion, media type, extension. */
+/** The file formats of a run: conversion, media type, extension. An experiment has the first only. */
 const FILES = /** @type {const} */ ({
-  json: [toJson, 'application/json', 'json'],
+  json: [textOf, 'application/json', 'json'],
   csv: [toCsv, 'text/csv', 'csv'],
   markdown: [toMarkdown, 'text/markdown', 'md'],
 });
@@ -31,6 +38,18 @@ function noRun(id) {
 function attach(response, name, type, text) {
   response.attachment(name).type(`${type}; charset=utf-8`).send(text);
 }
+
+/** What the pages show of an experiment. @param {import('../lib/experiments/command.js').Experiment} experiment */
+const aboutExperiment = ({ name, title, document, claim, question, choices, argument }) => ({
+  name,
+  title,
+  source: sourceOf(document),
+  claim,
+  question,
+  choices,
+  command: `crossings ${name}`,
+  argument: argument ?? null,
+});
 
 /** A signal that is aborted when the client disconnects before it is answered. @param {Response} response */
 function disconnectOf(response) {
@@ -59,7 +78,8 @@ function routes({ runs, traces, catalogue }) {
   /** @param {string} id */
   const describe = (id) => {
     const found = runs.describe(id) ?? noRun(id);
-    const { run } = found;
+    if (found.kind !== BENCH) return { ...found, sentences: null, summary: [] }; // they are in its file
+    const run = /** @type {Run | null} */ (found.run);
     return { ...found, sentences: run && explainCharts(run), summary: run ? explain(run) : [] };
   };
   /** @param {string} id */
@@ -74,6 +94,34 @@ function routes({ runs, traces, catalogue }) {
     );
   };
 
+  /** @param {string} id */
+  const finishedBench = (id) => {
+    const run = finished(id);
+    if (kindOf(run.schema) === BENCH) return /** @type {Run} */ (run);
+    throw new HttpError(
+      400,
+      'ERR_USAGE',
+      `Run ${id} must be a run of the benchmark; it is one of ${kindOf(run.schema)}.`,
+    );
+  };
+
+  /** @param {string} id */
+  const comparable = (id) => {
+    const run = finishedBench(id);
+    const { results } = run;
+    const samples = results.reduce(
+      (sum, result) => sum + result.throughput.messagesPerSecond.samples.length + tripsOf(result).length,
+      0,
+    );
+    if (results.length <= MOST_COMPARED.results && samples <= MOST_COMPARED.samples) return run;
+    throw new HttpError(
+      400,
+      'ERR_USAGE',
+      `Run ${id} must have at most ${MOST_COMPARED.results} results with ${MOST_COMPARED.samples} samples to be compared here; ` +
+        `it has ${results.length} with ${samples}. The command crossings compare has no such limit.`,
+    );
+  };
+
   router.use((_request, response, next) => {
     response.set('cache-control', 'no-store');
     next();
@@ -81,7 +129,11 @@ function routes({ runs, traces, catalogue }) {
   router.use(express.json({ limit: BODY_LIMIT, strict: false, inflate: false }));
 
   router.get('/mechanisms', async (_request, response) => {
-    response.json({ mechanisms: catalogue, tracing: await traces.tracing(), running: runs.running, version });
+    const { running, runningKind } = runs;
+    response.json({ mechanisms: catalogue, tracing: await traces.tracing(), running, runningKind, version });
+  });
+  router.get('/experiments', (_request, response) => {
+    response.json({ experiments: EXPERIMENTS.map(aboutExperiment) });
   });
 
   router.get('/traces/:mechanism', (request, response) => {
@@ -94,6 +146,9 @@ function routes({ runs, traces, catalogue }) {
     const text = JSON.stringify(toTraceEvents(traces.find(mechanism)));
     attach(response, `crossings-${mechanism}.perfetto.json`, 'application/json', text);
   });
+  router.get('/gates', (_request, response) => {
+    response.json(traces.gates());
+  });
   router.post('/traces', async (request, response) => {
     const options = schema.parse(schema.traceBody(names), request.body);
     const disconnected = disconnectOf(response);
@@ -105,14 +160,15 @@ function routes({ runs, traces, catalogue }) {
     response.json({ runs: await runs.list() });
   });
   router.post('/runs', (request, response) => {
-    response.status(202).json({ id: runs.start(schema.parseRun(request.body, catalogue)) });
+    response.status(202).json({ id: runs.start(schema.parseTask(request.body, catalogue)) });
   });
   router.get('/runs/:id', (request, response) => {
     response.json(describe(idOf(request)));
   });
   router.get('/runs/:id/file', (request, response) => {
     const { format } = schema.parse(schema.fileQuery, request.query);
-    const run = finished(idOf(request));
+    const id = idOf(request);
+    const run = /** @type {Run} */ (format === 'json' ? finished(id) : finishedBench(id));
     const [convert, type, extension] = FILES[format];
     attach(response, `crossings-${run.startedAt.slice(0, 10)}-${run.id.slice(0, 8)}.${extension}`, type, convert(run));
   });
@@ -141,7 +197,7 @@ function routes({ runs, traces, catalogue }) {
   });
   router.get('/compare', (request, response) => {
     const { a, b } = schema.parse(schema.compareQuery, request.query);
-    response.json(compareRuns(finished(a), finished(b)));
+    response.json(compareRuns([comparable(a)], [comparable(b)]));
   });
 
   router.use((request) => {

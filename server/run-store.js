@@ -1,19 +1,19 @@
 'use strict';
-// The finished runs: one file each, in one folder. The folder is read again for each request, since a second lab may share it.
-const { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } = require('node:fs');
+// The finished runs of all kinds: one file each, in one folder. The folder is read again for each request, since a second lab may
+// share it.
+const { existsSync, mkdirSync, readdirSync, rmSync, statSync } = require('node:fs');
 const { homedir } = require('node:os');
 const { dirname, join } = require('node:path');
 const { setImmediate: nextTurn } = require('node:timers/promises');
-const { z } = require('zod');
-const { toJson } = require('../lib/bench/export.js');
-const { writeWhole } = require('../lib/terminal/files.js');
+const { checkExtent, readSmall, writeWhole } = require('../lib/terminal/files.js');
+const { faultOf, lineOf, textOf } = require('./run-kinds.js');
 
-/** @typedef {import('../lib/bench/runner.js').Run} Run */
+/** @typedef {import('./run-kinds.js').RunFile} RunFile */
+/** @typedef {ReturnType<typeof lineOf>} Line what the list shows of a run */
 
-const MAX_FILE_BYTES = 1 << 20; // the largest run files that we write have about 100 kB
+const MAX_FILE_BYTES = 4 << 20; // the largest run files that we write have about 1 MB
 const MAX_RUNS = 500;
 const FILE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/;
-const runFile = z.fromJSONSchema(/** @type {any} */ (require('../lib/bench/run.schema.json')));
 
 /** The state folder of the XDG base directory specification. */
 function defaultFolder() {
@@ -28,19 +28,21 @@ function makeFolder(path) {
   mkdirSync(path, { mode: 0o700 });
 }
 
-/** A folder of run files. @template Line */
+/** @param {RunFile} run @param {string} id */
+const mismatch = (run, id) =>
+  run.id === id && !Number.isNaN(Date.parse(run.startedAt)) ? null : 'id must be the file’s name, and startedAt a date';
+
+/** A folder of run files. */
 class RunStore {
   #folder;
   #log;
-  #lineOf;
   /** What the list shows of each file; null if it is invalid. @type {Map<string, {stamp: string, line: Line | null}>} */
   #lines = new Map();
 
-  /** @param {string} folder @param {import('pino').Logger} log @param {(run: Run) => Line} lineOf what the list shows of a run */
-  constructor(folder, log, lineOf) {
+  /** @param {string} folder @param {import('pino').Logger} log */
+  constructor(folder, log) {
     this.#folder = folder;
     this.#log = log;
-    this.#lineOf = lineOf;
   }
 
   /** @param {string} id */
@@ -90,26 +92,23 @@ class RunStore {
     return { id, mtimeMs: found.mtimeMs, stamp: `${found.mtimeMs} ${found.size}` };
   }
 
-  /** @param {string} id a UUID @returns {Run | null} */
+  /** @param {string} id a UUID @returns {RunFile | null} */
   read(id) {
     const file = this.#find(id);
     const known = this.#lines.get(id);
     if (!file || (known?.stamp === file.stamp && !known.line)) return null;
     const run = this.#parse(id);
-    this.#lines.set(id, { stamp: file.stamp, line: run && this.#lineOf(run) });
+    this.#lines.set(id, { stamp: file.stamp, line: run && lineOf(run) });
     return run;
   }
 
-  /** @param {string} id @returns {Run | null} */
+  /** @param {string} id @returns {RunFile | null} */
   #parse(id) {
     try {
-      const run = JSON.parse(readFileSync(this.#path(id), 'utf8'));
-      const { success, error } = runFile.safeParse(run);
-      if (success && run.id === id && !Number.isNaN(Date.parse(run.startedAt))) return run;
-      const [issue] = error?.issues ?? [];
-      const fault = issue
-        ? `${issue.path.join('.')}: ${issue.message}`
-        : 'id must be the file’s name, and startedAt a date';
+      const run = JSON.parse(readSmall(this.#path(id), MAX_FILE_BYTES));
+      checkExtent(run);
+      const fault = faultOf(run) ?? mismatch(run, id);
+      if (!fault) return run;
       this.#log.warn({ file: this.#path(id) }, `skipped an invalid run file: ${fault}`);
     } catch (error) {
       this.#log.warn({ file: this.#path(id) }, `skipped an invalid run file: ${/** @type {Error} */ (error).message}`);
@@ -117,11 +116,13 @@ class RunStore {
     return null;
   }
 
-  /** @param {Run} run @returns {boolean} false if it could not be written */
+  /** @param {RunFile} run @returns {boolean} false if it could not be written */
   save(run) {
+    const text = textOf(run);
     try {
+      if (Buffer.byteLength(text) > MAX_FILE_BYTES) throw new Error(`it has more than ${MAX_FILE_BYTES} bytes`);
       makeFolder(this.#folder);
-      writeWhole(this.#path(run.id), toJson(run));
+      writeWhole(this.#path(run.id), text);
       return true;
     } catch (error) {
       this.#log.warn({ folder: this.#folder }, `could not save a run: ${/** @type {Error} */ (error).message}`);

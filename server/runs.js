@@ -1,35 +1,38 @@
 'use strict';
 // All runs that the server knows, one in progress at a time, since two would disturb each other's measurements.
 const { randomUUID } = require('node:crypto');
-const { runBench } = require('../lib/bench/runner.js');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { HttpError } = require('./http-error.js');
+const { PartialEvents } = require('./partial-events.js');
+const { lineOf } = require('./run-kinds.js');
 const { MAX_RUNS, RunStore } = require('./run-store.js');
 const { Subscribers } = require('./subscribers.js');
 
-/** @typedef {import('../lib/bench/runner.js').Run} Run */
+/** @typedef {import('./run-kinds.js').RunFile} RunFile */
+/** @typedef {import('./run-kinds.js').Task} Task */
 /** @typedef {'running' | 'done' | 'failed' | 'cancelled'} State */
 
 /** A run that takes longer is stopped. */
-const LIMITS_MS = { quick: 120_000, standard: 300_000, thorough: 1_800_000 };
+const LIMITS_MS = { quick: 180_000, standard: 600_000, thorough: 3_600_000 };
 const MAX_ENDED_SESSIONS = 100;
+const MAX_ENDED_PARTIALS = 10; // of these keep what was measured before they ended
 
 /** One run that this server started. */
 class Session {
   startedAt = new Date().toISOString();
   /** @type {State} */ state = 'running';
   progress = { fraction: 0, doing: 'starting' };
-  /** The finished run, if it could not be saved as a file. @type {Run | null} */ run = null;
-  /** @type {Run | null} */ partial = null;
+  /** The finished run, if it could not be saved as a file. @type {RunFile | null} */ run = null;
+  /** @type {RunFile | null} */ partial = null;
   /** @type {{code: string, message: string} | null} */ error = null;
   subscribers = new Subscribers();
   stopping = new AbortController();
   /** Settles when the run's processes have ended. @type {Promise<void>} */ ended = Promise.resolve();
 
-  /** @param {string} id @param {import('../lib/bench/runner.js').BenchOptions} options */
-  constructor(id, options) {
+  /** @param {string} id @param {Task} task */
+  constructor(id, task) {
     this.id = id;
-    this.options = options;
+    this.task = task;
   }
 }
 
@@ -48,7 +51,7 @@ class Runs {
    * @param {Partial<typeof LIMITS_MS>} [limitsMs]
    */
   constructor(dataFolder, log, limitsMs) {
-    this.#store = new RunStore(dataFolder, log, lineOfRun);
+    this.#store = new RunStore(dataFolder, log);
     this.#log = log;
     this.#limitsMs = { ...LIMITS_MS, ...limitsMs };
   }
@@ -56,6 +59,11 @@ class Runs {
   /** The id of the run in progress. */
   get running() {
     return this.#busy?.id ?? null;
+  }
+
+  /** The kind of the run in progress. */
+  get runningKind() {
+    return this.#sessions.get(this.running ?? '')?.task.kind ?? null;
   }
 
   /** Reserve the machine, or throw a 409. @param {string | null} id @param {string} what such as 'A run' */
@@ -84,8 +92,8 @@ class Runs {
     }
   }
 
-  /** Start a run and return its id. @param {import('../lib/bench/runner.js').BenchOptions} options */
-  start(options) {
+  /** Start a run and return its id. @param {Task} task */
+  start(task) {
     if (this.#store.isFull()) {
       throw new HttpError(
         409,
@@ -93,7 +101,7 @@ class Runs {
         `The lab keeps at most ${MAX_RUNS} finished runs. Delete some of them first.`,
       );
     }
-    const session = new Session(randomUUID(), options);
+    const session = new Session(randomUUID(), task);
     this.#begin(session.id, 'A run');
     this.#sessions.set(session.id, session);
     this.#dropOldest();
@@ -103,21 +111,25 @@ class Runs {
 
   /** @param {Session} session */
   async #measure(session) {
-    const { id, options, subscribers, stopping } = session;
-    const limitMs = this.#limitsMs[options.effort];
-    const timer = setTimeout(() => stopping.abort(timeLimitError(options.effort, limitMs)), limitMs);
+    const { id, task, subscribers, stopping } = session;
+    const limitMs = this.#limitsMs[task.effort];
+    const timer = setTimeout(() => stopping.abort(timeLimitError(task, limitMs)), limitMs);
+    const partials = new PartialEvents((text) => subscribers.broadcast(text, 'partial'));
     try {
-      const run = await runBench(options, {
+      const run = await task.run({
         id,
         signal: stopping.signal,
         onProgress: (progress) => {
           session.progress = progress;
           subscribers.broadcast(progress, 'progress');
         },
-        onSample: (partial, mechanism) => {
+        onSample: (partial, data) => {
           session.partial = partial;
-          const result = partial.results.find((candidate) => candidate.mechanism === mechanism);
-          subscribers.broadcast({ result, floors: partial.floors }, 'sample');
+          subscribers.broadcast(data, 'sample');
+        },
+        onPartial: (partial) => {
+          session.partial = partial;
+          partials.offer(partial);
         },
       });
       session.startedAt = run.startedAt;
@@ -130,6 +142,7 @@ class Runs {
       else this.#end(session, 'failed', session.error);
     } finally {
       clearTimeout(timer);
+      partials.end();
       this.#busy = null;
     }
   }
@@ -153,6 +166,7 @@ class Runs {
   #dropOldest() {
     const ended = [...this.#sessions.values()].filter(({ state }) => state !== 'running');
     for (const { id } of ended.slice(0, -MAX_ENDED_SESSIONS)) this.#sessions.delete(id);
+    for (const session of ended.slice(0, -MAX_ENDED_PARTIALS)) session.partial = null;
   }
 
   /** A run that this server started. @param {string} id */
@@ -177,7 +191,7 @@ class Runs {
   describe(id) {
     const run = this.finished(id);
     if (run) {
-      return { ...lineOfRun(run), progress: { fraction: 1, doing: 'done' }, run, partial: null, error: null };
+      return { ...lineOf(run), progress: { fraction: 1, doing: 'done' }, run, partial: null, error: null };
     }
     const session = this.session(id);
     if (!session || session.state === 'done') return null; // another program removed its file
@@ -211,32 +225,22 @@ class Runs {
   }
 }
 
-/** A finished run in the list. @param {Run} run */
-const lineOfRun = ({ id, startedAt, parameters, results }) => ({
-  id,
-  startedAt,
-  state: /** @type {State} */ ('done'),
-  parameters,
-  mechanisms: results.map(({ mechanism }) => mechanism),
-  error: null,
-});
-
 /** @param {Session} session */
-const lineOfSession = ({ id, startedAt, state, options, error }) => ({
+const lineOfSession = ({ id, startedAt, state, task: { kind, line }, error }) => ({
   id,
+  kind,
   startedAt,
   state,
-  parameters: { messages: options.messages, sizeBytes: options.sizeBytes, effort: options.effort },
-  mechanisms: options.mechanisms,
+  ...line,
+  verdict: null,
   error,
 });
 
-/** @param {string} effort @param {number} limitMs */
-const timeLimitError = (effort, limitMs) =>
+/** @param {Task} task @param {number} limitMs */
+const timeLimitError = ({ effort, advice }, limitMs) =>
   new CrossingsError(
     'ERR_TIME_LIMIT',
-    `The run was stopped: it reached the limit of ${limitMs / 1000} seconds for a ${effort} run. ` +
-      'Choose fewer mechanisms or smaller messages.',
+    `The run was stopped: it reached the limit of ${limitMs / 1000} seconds for a ${effort} run. ${advice}`,
   );
 
 /** @param {string} text */

@@ -116,7 +116,7 @@ async function startServer({
   limitsMs,
 }) {
   programPath('crossings-count'); // throws if nothing has been built
-  const catalogue = await listMechanisms();
+  const catalogue = (await listMechanisms()).filter(({ special }) => !special);
   const token = randomBytes(32).toString('base64url');
   const runs = new Runs(dataFolder, log, limitsMs);
   const traces = new Traces();

@@ -8,6 +8,9 @@ const { createChannel, createSession } = require('./events.js');
 
 const MAX_UNSENT_BYTES = 256 << 10; // for each client, and one event more
 
+/** @param {unknown} data a string is JSON already */
+const serialize = (data) => (typeof data === 'string' ? data : JSON.stringify(data));
+
 class Subscribers {
   #channel = createChannel();
   /** @type {WeakMap<Session, import('express').Response>} by session */
@@ -23,7 +26,7 @@ class Subscribers {
     this.#channel.register(session);
   }
 
-  /** @param {object} data @param {string} event */
+  /** @param {object | string} data a string is JSON already @param {string} event */
   broadcast(data, event) {
     for (const session of this.#channel.activeSessions) {
       const response = this.#responses.get(session);
@@ -31,7 +34,7 @@ class Subscribers {
       this.#channel.deregister(session);
       response.destroy();
     }
-    this.#channel.broadcast(data, event);
+    this.#channel.broadcast(serialize(data), event); // once, not for each client
   }
 
   /** Ends every stream. */
@@ -51,7 +54,7 @@ class Subscribers {
  */
 async function beginStream(request, response) {
   // A session's keep-alive timer would outlive a client that disconnects before the session has begun, and no proxy needs it.
-  const session = await createSession(request, response, { keepAlive: null });
+  const session = await createSession(request, response, { keepAlive: null, serializer: serialize });
   return response.destroyed ? null : session;
 }
 

@@ -46,6 +46,11 @@ class Traces {
     }
   }
 
+  /** The recording of the gates, which ships. */
+  gates() {
+    return JSON.parse(readFileSync(join(SHIPPED, 'gates.json'), 'utf8'));
+  }
+
   /**
    * Record a demo's system calls.
    * @param {{mechanism: string, messages: number}} options

@@ -21,36 +21,80 @@ const ROOMS = [
   { files: ['c-bench/*'], uses: ['c-bench/mechanism.h', 'native/'] },
   { files: ['c-bench/common/'], uses: [] },
   { files: ['c-bench/harness/'], uses: ['c-bench/common/', 'c-bench/mechanism.h'] },
+  { files: ['c-bench/sweep/'], uses: ['c-bench/common/', 'native/'] },
   { files: ['c-bench/count/'], uses: ['c-bench/common/'] },
+  { files: ['c-bench/gates/'], uses: ['c-bench/common/', 'native/'] },
   { files: ['c-bench/demos/'], uses: ['c-bench/common/', 'native/'] },
   { files: ['c-bench/trace/'], uses: ['c-bench/common/', 'c-bench/demos/'] },
+  { files: ['c-bench/prove/'], uses: ['c-bench/common/', 'native/'] },
   {
     files: ['c-bench/programs/'],
-    uses: ['c-bench/common/', 'c-bench/harness/', 'c-bench/count/', 'c-bench/demos/', 'c-bench/trace/'],
+    uses: [
+      'c-bench/common/',
+      'c-bench/harness/',
+      'c-bench/sweep/',
+      'c-bench/count/',
+      'c-bench/gates/',
+      'c-bench/demos/',
+      'c-bench/trace/',
+      'c-bench/prove/',
+    ],
   },
   { files: ['lib/channel/errors.js'], uses: [] },
   { files: ['lib/channel/', 'lib/index.js', 'lib/index.d.ts'], uses: ['lib/channel/errors.js'] },
   { files: ['lib/terminal/'], uses: ['lib/channel/errors.js'] },
   { files: ['lib/measure/'], uses: ['lib/channel/errors.js', 'package.json'] },
-  { files: ['lib/bench/'], uses: ['lib/measure/', 'lib/terminal/'] },
+  { files: ['lib/bench/'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js', 'package.json'] },
   {
     files: ['lib/bench/node/'],
     uses: ['lib/bench/', 'lib/measure/', 'lib/terminal/', 'lib/channel/', 'lib/channel/errors.js'],
   },
   { files: ['lib/trace/'], uses: ['lib/measure/', 'lib/terminal/', 'package.json'] },
+  {
+    files: ['lib/experiments/prove/node/', 'lib/experiments/prove/proof.js'],
+    uses: ['lib/measure/', 'lib/channel/', 'lib/channel/errors.js'],
+  },
+  {
+    files: ['lib/experiments/'],
+    uses: [
+      'lib/bench/',
+      'lib/experiments/prove/node/',
+      'lib/measure/',
+      'lib/terminal/',
+      'lib/channel/errors.js',
+      'package.json',
+    ],
+  },
   { files: ['lib/doctor.js'], uses: ['lib/measure/', 'lib/terminal/'] },
   {
     files: ['lib/cli.js'],
-    uses: ['lib/bench/', 'lib/bench/node/', 'lib/trace/', 'lib/doctor.js', 'lib/channel/errors.js', 'package.json'],
+    uses: [
+      'lib/bench/',
+      'lib/bench/node/',
+      'lib/experiments/',
+      'lib/trace/',
+      'lib/doctor.js',
+      'lib/channel/errors.js',
+      'package.json',
+    ],
   },
   {
     files: ['server/'],
-    uses: ['lib/bench/', 'lib/trace/', 'lib/measure/', 'lib/terminal/', 'lib/channel/errors.js', 'package.json'],
+    uses: [
+      'lib/bench/',
+      'lib/experiments/',
+      'lib/trace/',
+      'lib/measure/',
+      'lib/terminal/',
+      'lib/channel/errors.js',
+      'package.json',
+    ],
   },
   { files: ['server/cli.js'], uses: ['server/', 'lib/cli.js'] },
   { files: ['public/shared/'], uses: [] },
   { files: ['public/bench/charts/'], uses: ['public/shared/'] },
   { files: ['public/bench/'], uses: ['public/bench/charts/', 'public/shared/'] },
+  { files: ['public/experiments/'], uses: ['public/shared/'] },
   { files: ['public/theatre/model/'], uses: ['public/shared/'] },
   { files: ['public/theatre/elements/'], uses: ['public/theatre/model/', 'public/shared/'] },
   { files: ['public/theatre/'], uses: ['public/theatre/elements/', 'public/theatre/model/', 'public/shared/'] },
@@ -196,11 +240,11 @@ test('docs/architecture.md has the same table', () => {
   expect(written).toEqual(ROOMS);
 });
 
-test('only native/addon.cc knows Node-API', () => {
+test('only the two addons know Node-API', () => {
   const knowing = Object.entries(readSources()).filter(
     ([path, text]) => C_FILE.test(path) && /^#include <(napi|node_api|uv)\.h>/m.test(text),
   );
-  expect(knowing.map(([path]) => path)).toEqual(['native/addon.cc']);
+  expect(knowing.map(([path]) => path)).toEqual(['native/addon.cc', 'c-bench/prove/addon.c']);
 });
 
 test('what ships does not use the tools of the tests', () => {

@@ -5,6 +5,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const Ajv = require('ajv/dist/2020').default;
 const schema = require('../lib/bench/run.schema.json');
+const { renderTable } = require('../lib/bench/table.js');
 const { cli, leftovers, ourProcesses } = require('./support.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-'));
@@ -78,4 +79,15 @@ test('the sentences below the table quote figures of this run', () => {
   expect(text).toContain('With pipe, a round trip makes 4 system calls');
   const { p50 } = run.results.find((/** @type {any} */ result) => result.mechanism === 'pipe').roundTrip.ns;
   expect(text).toContain(`${(p50 / 1000).toPrecision(3)} µs`);
+});
+
+test.each([
+  [[2, 3], 'processes on cores 2 and 3'],
+  [[2, 2], 'both processes on core 2'],
+  [null, 'processes placed by the scheduler'],
+])('the caption says where the processes ran (%j)', (pinnedCores, words) => {
+  const plain = (/** @type {string} */ text) => text;
+  const style = { bold: plain, dim: plain, good: plain, bad: plain };
+  const placed = { ...run, environment: { ...run.environment, pinnedCores } };
+  expect(renderTable(placed, style).split('\n')[0]).toContain(words);
 });

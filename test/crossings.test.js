@@ -19,6 +19,7 @@ describe.each(['tracepoint', 'ptrace'])('counted by %s', (method) => {
     ['pipe', { read: 2, write: 2 }],
     ['uds', { recvfrom: 2, sendto: 2 }],
     ['tcp', { recvfrom: 2, sendto: 2 }],
+    ['dgram', { recvfrom: 2, sendto: 2 }],
   ])('a round trip over %s makes exactly 4 crossings, a message 2', async (mechanism, byName) => {
     const crossings = await count(mechanism, method);
     expect(crossings).toMatchObject({ perRoundTrip: 4, perMessage: 2, method, byName });
@@ -27,6 +28,21 @@ describe.each(['tracepoint', 'ptrace'])('counted by %s', (method) => {
   const testWhereTwoCores = allowed && twoCores ? test : test.skip;
   testWhereTwoCores.each(['shm-spin', 'ring'])('a round trip over %s makes no crossing', async (mechanism) => {
     expect(await count(mechanism, method)).toMatchObject({ perRoundTrip: 0, perMessage: 0, method, byName: {} });
+  });
+
+  testWhereAllowed(
+    'a round trip over eventfd and signalfd makes exactly 4 crossings, a message 2 or fewer',
+    async () => {
+      const crossings = await count('eventfd-signalfd', method);
+      expect(crossings).toMatchObject({ perRoundTrip: 4, byName: { read: 2, write: 1, rt_sigqueueinfo: 1 } });
+      expect(crossings.perMessage).toBeLessThanOrEqual(2.01); // some are announced together, but credit costs two calls
+    },
+  );
+
+  testWhereAllowed('a round trip over the futex makes only futex calls, at most 4', async () => {
+    const { perRoundTrip, byName } = await count('futex', method);
+    expect(Object.keys(byName).filter((name) => name !== 'futex')).toEqual([]);
+    expect(perRoundTrip).toBeLessThanOrEqual(4);
   });
 
   testWhereAllowed('shm-sem makes only futex calls', async () => {

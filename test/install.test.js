@@ -64,7 +64,16 @@ function expectWorkingPackage(consumer) {
   expect(run(consumer, ['node', join('node_modules', '.bin', 'crossings'), '--help'])).toContain('Usage: crossings');
 }
 
-const binaries = ['crossings-bench', 'crossings-count', 'crossings-demo', 'crossings.node'];
+const binaries = [
+  'crossings-bench',
+  'crossings-count',
+  'crossings-demo',
+  'crossings-filter.node',
+  'crossings-gates',
+  'crossings-prove',
+  'crossings-sweep',
+  'crossings.node',
+];
 run(root, ['npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', folder]);
 const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'));
 

@@ -32,7 +32,7 @@ beforeEach(async () => {
   before = leftovers();
 });
 
-describe.each(['pipe', 'shm-spin', 'shm-sem', 'ring'])('over %s', (mechanism) => {
+describe.each(['pipe', 'shm-spin', 'shm-sem', 'ring', 'dgram', 'eventfd-signalfd', 'futex'])('over %s', (mechanism) => {
   test.each([0, 1])('when side %i is killed, the run reports it and fails', async (side) => {
     const bench = start(built('crossings-bench'), endless(mechanism));
     const result = endOf(bench);

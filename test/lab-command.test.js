@@ -147,7 +147,7 @@ describe('invalid arguments: status 2 and an error that names what is valid:', (
     [['--port', ''], '""', '0 to 65535'],
     [['--data', file], file, 'a folder'],
     [['--open-sesame'], '--open-sesame', '--help'],
-    [['pipe'], "'lab'", '--help'],
+    [['pipe'], '"pipe"', '--help'],
   ])('%j', (args, value, accepted) => {
     const { status, stdout, stderr } = cli(['lab', '--no-open', ...args]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

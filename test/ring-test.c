@@ -288,7 +288,7 @@ static void between_processes(void) {
     enum handshake_status handshake;
     EXPECT(region_create(&mine, CAPACITY << (child == 0), 0) == 0);
     EXPECT(handshake_send(fd, &mine) == HANDSHAKE_OK);
-    while ((handshake = handshake_receive(fd, &peer, reason)) == HANDSHAKE_AGAIN)
+    while ((handshake = handshake_receive(fd, false, &peer, reason)) == HANDSHAKE_AGAIN)
         sched_yield();
     EXPECT(handshake == HANDSHAKE_OK);
     region_connect(&mine, &peer, &writer, &reader);
@@ -365,6 +365,147 @@ static void invalid_regions_are_refused(void) {
     close(file);
 }
 
+/* ---- Authenticated frames ---- */
+
+/* A fixture with the keys of its first ring's direction. */
+struct auth_fixture {
+    struct fixture ring;
+    struct ring_auth signs, checks, unused;
+};
+
+static struct auth_fixture new_auth_fixture(uint32_t position) {
+    struct auth_fixture fixture = {.ring = new_fixture(position)};
+    EXPECT(fixture.ring.a.key.words[0] == 0); /* an ordinary region has no key */
+    for (int i = 0; i < 2; i++)
+        fixture.ring.b.key.words[i] = 0x0123456789abcdefu * (uint64_t)(i + 1);
+    region_connect_auth(&fixture.ring.a, &fixture.ring.b, &fixture.signs, &fixture.unused);
+    region_connect_auth(&fixture.ring.b, &fixture.ring.a, &fixture.unused, &fixture.checks);
+    return fixture;
+}
+
+static void write_signed(struct auth_fixture *fixture, uint32_t size, unsigned seed) {
+    fill(sent, size, seed);
+    EXPECT(ring_auth_write(&fixture->ring.writer, &fixture->signs, sent, size, seed % 4) == RING_OK);
+    ring_publish(&fixture->ring.writer);
+}
+
+static enum ring_result read_checked(struct auth_fixture *fixture, uint32_t room, uint32_t *size, uint32_t *kind) {
+    return ring_auth_read(&fixture->ring.reader, &fixture->checks, got, room, size, kind);
+}
+
+static void authenticated_messages_arrive(void) {
+    struct auth_fixture fixture = new_auth_fixture(0u - 1000u * 8);
+    uint32_t size, kind, largest = ring_auth_max_message(CAPACITY);
+    for (unsigned i = 0; i < 3000; i++) {
+        uint32_t expected = i % 100 == 0 ? largest - i / 100 : i % 300;
+        write_signed(&fixture, expected, i);
+        if (expected > 0) { /* a message that does not fit stays */
+            EXPECT(read_checked(&fixture, expected - 1, &size, &kind) == RING_OK && size == expected);
+        }
+        EXPECT(read_checked(&fixture, expected, &size, &kind) == RING_OK && size == expected && kind == i % 4);
+        EXPECT(memcmp(sent, got, expected) == 0);
+        EXPECT(read_checked(&fixture, expected, &size, &kind) == RING_NO);
+    }
+    end_fixture(&fixture.ring);
+}
+
+static void any_flipped_bit_is_refused(void) {
+    struct auth_fixture fixture = new_auth_fixture(0);
+    const uint32_t size = 37;
+    uint32_t seen, kind;
+    for (uint32_t bit = 0; bit < (RING_FRAME_HEADER_BYTES + RING_TAG_BYTES + size) * 8; bit++) {
+        write_signed(&fixture, size, bit);
+        unsigned char *byte = (unsigned char *)ring_frame_at(&fixture.ring.writer, fixture.ring.reader.position);
+        byte[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        EXPECT(read_checked(&fixture, CAPACITY, &seen, &kind) == RING_CORRUPT);
+        EXPECT(read_checked(&fixture, 0, &seen, &kind) == RING_CORRUPT); /* also when it would not fit */
+        byte[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        EXPECT(read_checked(&fixture, CAPACITY, &seen, &kind) == RING_OK);
+    }
+    end_fixture(&fixture.ring);
+}
+
+/* The position of a frame comes again after 2^32 bytes; its number does not. */
+static void replayed_frames_are_refused(void) {
+    struct auth_fixture fixture = new_auth_fixture(0);
+    uint32_t size, kind;
+    write_signed(&fixture, 20, 1);
+    EXPECT(read_checked(&fixture, CAPACITY, &size, &kind) == RING_OK);
+    fixture.ring.reader.position = 0;
+    EXPECT(read_checked(&fixture, CAPACITY, &size, &kind) == RING_CORRUPT);
+    fixture.checks.number = 1ull << 32;
+    EXPECT(read_checked(&fixture, CAPACITY, &size, &kind) == RING_CORRUPT);
+    fixture.checks.number = 0;
+    EXPECT(read_checked(&fixture, CAPACITY, &size, &kind) == RING_OK);
+    fixture.ring.reader.position = 0;
+    fixture.checks.number = 0;
+    fixture.checks.key.words[1] ^= 1;
+    EXPECT(read_checked(&fixture, CAPACITY, &size, &kind) == RING_CORRUPT);
+    end_fixture(&fixture.ring);
+}
+
+/* Send a packet with a valid region and these flags, with or without a key behind it. */
+static enum handshake_status receive_hello(uint32_t flags, bool with_key, bool with_region, bool authenticated,
+                                           char *reason) {
+    struct region mine, peer;
+    int ends[2];
+    uint32_t packet[8] = {RING_MAGIC, RING_VERSION, CAPACITY, flags, 1, 2, 3, 4};
+    EXPECT(region_create(&mine, CAPACITY, 0) == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
+    struct iovec data = {packet, with_key ? 32 : 16};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+    if (with_region) {
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(rights), &mine.fd, sizeof(int));
+    }
+    EXPECT(sendmsg(ends[1], &message, 0) == (ssize_t)data.iov_len);
+    strcpy(reason, "");
+    enum handshake_status status = handshake_receive(ends[0], authenticated, &peer, reason);
+    if (status == HANDSHAKE_OK)
+        EXPECT(peer.key.words[0] == (authenticated ? 1 | 2ull << 32 : 0));
+    region_release(&peer);
+    region_release(&mine);
+    close(ends[0]);
+    close(ends[1]);
+    return status;
+}
+
+static void both_sides_authenticate_or_none(void) {
+    const uint32_t asks = RING_FLAG_AUTHENTICATED;
+    char reason[HANDSHAKE_REASON_BYTES];
+    EXPECT(receive_hello(asks, true, true, true, reason) == HANDSHAKE_OK);
+    EXPECT(receive_hello(0, false, true, false, reason) == HANDSHAKE_OK);
+    EXPECT(receive_hello(4, false, true, false, reason) == HANDSHAKE_OK); /* a flag of a later version */
+    /* Only one side asks, with a region or, to refuse, without one. */
+    for (int with_region = 0; with_region < 2; with_region++) {
+        EXPECT(receive_hello(0, false, with_region, true, reason) == HANDSHAKE_PROTOCOL);
+        EXPECT(strstr(reason, "this side has set the option authenticate"));
+        EXPECT(receive_hello(asks, true, with_region, false, reason) == HANDSHAKE_PROTOCOL);
+        EXPECT(strstr(reason, "the peer has set the option authenticate"));
+    }
+    /* A flag without its key, and a key without its flag. */
+    EXPECT(receive_hello(asks, false, true, true, reason) == HANDSHAKE_PROTOCOL);
+    EXPECT(strstr(reason, "a hello of 32 bytes"));
+    EXPECT(receive_hello(0, true, true, false, reason) == HANDSHAKE_PROTOCOL);
+    EXPECT(strstr(reason, "a hello of 16 bytes"));
+}
+
+static void each_region_has_its_own_key(void) {
+    struct region one, other;
+    EXPECT(region_create(&one, CAPACITY, RING_FLAG_AUTHENTICATED) == 0);
+    EXPECT(region_create(&other, CAPACITY, RING_FLAG_AUTHENTICATED) == 0);
+    EXPECT(memcmp(&one.key, &other.key, sizeof one.key) != 0);
+    for (uint32_t at = 0; at + sizeof one.key <= RING_HEADER_BYTES + CAPACITY; at += 4) /* and it is not in there */
+        EXPECT(memcmp((char *)one.header + at, &one.key, sizeof one.key) != 0);
+    region_release(&one);
+    region_release(&other);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -381,6 +522,11 @@ static const struct {
     {"between_processes", between_processes},
     {"peers_cannot_write", peers_cannot_write},
     {"invalid_regions_are_refused", invalid_regions_are_refused},
+    {"authenticated_messages_arrive", authenticated_messages_arrive},
+    {"any_flipped_bit_is_refused", any_flipped_bit_is_refused},
+    {"replayed_frames_are_refused", replayed_frames_are_refused},
+    {"both_sides_authenticate_or_none", both_sides_authenticate_or_none},
+    {"each_region_has_its_own_key", each_region_has_its_own_key},
 };
 
 int main(int count, char **arguments) {

@@ -1,6 +1,7 @@
 /*
  * Mechanisms with faults, to prove that the harness detects them: a pipe and a spinning slot whose sender drops,
- * duplicates, swaps or alters one message in the middle of a run, or dies there. Built as crossings-sabotage.
+ * duplicates, swaps or alters one message in the middle of a run, or dies there; and a ring with a hidden system call.
+ * Built as crossings-sabotage.
  */
 #include "../c-bench/mechanism.h"
 
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 extern const struct mechanism pipe_mechanism, shm_spin;
+extern const struct mechanism ring; /* with a hidden system call: sabotage-ring.c */
 
 #define VICTIM 1000 /* the affected message, counted from 0 */
 #define MAX_BYTES 4096
@@ -110,7 +112,7 @@ SABOTEUR(spin_alter_middle, "spin-alter-middle", shm_spin, alter_middle)
 SABOTEUR(spin_die, "spin-die", shm_spin, die)
 
 const struct mechanism *const mechanisms[] = {
-    &pipe_drop,         &pipe_drop_last,   &pipe_double,       &pipe_swap,      &pipe_alter_start,
-    &pipe_alter_middle, &pipe_die,         &spin_drop,         &spin_drop_last, &spin_double,
-    &spin_swap,         &spin_alter_start, &spin_alter_middle, &spin_die,       NULL,
+    &pipe_drop,         &pipe_drop_last, &pipe_double,    &pipe_swap,   &pipe_alter_start, &pipe_alter_middle,
+    &pipe_die,          &spin_drop,      &spin_drop_last, &spin_double, &spin_swap,        &spin_alter_start,
+    &spin_alter_middle, &spin_die,       &ring,           NULL,
 };

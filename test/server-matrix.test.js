@@ -10,8 +10,10 @@ const NO_RUN = '00000000-0000-4000-8000-000000000000';
 /** Which answer an accepted request gets; each route is called so that nothing starts. @type {Record<string, [number, string | null]>} */
 const ACCEPTED = {
   'GET /mechanisms': [200, null],
+  'GET /experiments': [200, null],
   'GET /traces/:mechanism': [200, null],
   'GET /traces/:mechanism/perfetto': [200, null],
+  'GET /gates': [200, null],
   'POST /traces': [400, 'ERR_USAGE'],
   'GET /runs': [200, null],
   'POST /runs': [400, 'ERR_USAGE'],

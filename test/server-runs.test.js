@@ -1,16 +1,18 @@
 'use strict';
 // Runs over HTTP: started one at a time, watched, canceled, saved, reopened, exported, compared.
+const { randomUUID } = require('node:crypto');
 const { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const Ajv = require('ajv/dist/2020').default;
 const { explainCharts } = require('../lib/bench/charts.js');
-const { compareRuns } = require('../lib/bench/compare.js');
+const { compareRuns } = require('../lib/bench/compare/runs.js');
 const { toCsv, toJson, toMarkdown } = require('../lib/bench/export.js');
 const schema = require('../lib/bench/run.schema.json');
 const { explain } = require('../lib/bench/sentences.js');
 const { MAX_RUNS } = require('../server/run-store.js');
 const { descendantsOf, hasEnded, startLabHere } = require('./lab.js');
+const { result, runOf } = require('./run-files.js');
 const { until } = require('./support.js');
 
 const SHORT = { effort: 'quick', mechanisms: ['pipe', 'uds'], messages: 100 };
@@ -152,6 +154,21 @@ describe('a run from its start to its end', () => {
     expect(headers['content-disposition']).toContain(extension);
   });
 
+  // Comparing 40 results with 1000 samples each took half a minute, in which the lab answered nobody.
+  test.each([
+    ['samples', 6, 1000],
+    ['results', 101, 1],
+  ])('is not compared if it has too many %s', async (_what, results, samples) => {
+    const long = result('pipe', { rate: Array(samples).fill(1), tripNs: Array(samples).fill(1) });
+    const large = { ...runOf(Array(results).fill(long)), id: randomUUID() };
+    writeFileSync(join(folder, `${large.id}.json`), JSON.stringify(large));
+    for (const query of [`a=${large.id}&b=${id}`, `a=${id}&b=${large.id}`]) {
+      const { status, body } = await lab.ask(`/api/compare?${query}`);
+      expect([status, body.error.message]).toEqual([400, expect.stringContaining(`it has ${results} with`)]);
+    }
+    rmSync(join(folder, `${large.id}.json`));
+  });
+
   test('is compared with another run in the folder', async () => {
     const other = structuredClone(finished.run);
     other.id = NO_RUN;
@@ -160,7 +177,7 @@ describe('a run from its start to its end', () => {
     }
     writeFileSync(join(folder, `${NO_RUN}.json`), JSON.stringify(other));
     const { body } = await lab.ask(`/api/compare?a=${id}&b=${NO_RUN}`);
-    expect(body).toEqual(JSON.parse(JSON.stringify(compareRuns(finished.run, other))));
+    expect(body).toEqual(JSON.parse(JSON.stringify(compareRuns([finished.run], [other]))));
     expect((await remove(NO_RUN)).body).toEqual({ state: 'removed' });
     expect(readdirSync(folder)).toEqual([`${id}.json`]);
   });

@@ -97,7 +97,7 @@ describe('invalid arguments are refused in one sentence:', () => {
       ['pipe', '--json', '/no/such/folder/x'],
       '--json must be a file that can be written; got "/no/such/folder/x": the folder /no/such/folder does not exist.',
     ],
-    [['pipe', 'tcp'], 'Too many arguments'],
+    [['pipe', 'tcp'], 'Unexpected argument "tcp"'],
     [[], "Missing required argument 'mechanism'"],
   ])('crossings trace %j', (args, sentence) => {
     const { status, stdout, stderr } = cli(['trace', ...args]);

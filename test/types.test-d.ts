@@ -6,6 +6,7 @@ async function asInTheReadme(): Promise<void> {
     capacity: 1 << 16,
     wait: 'sleep',
     timeout: Number.POSITIVE_INFINITY,
+    authenticate: true,
   });
   for await (const channel of server) {
     for await (const message of channel) message.readUInt8(0);
@@ -19,12 +20,24 @@ async function asInTheReadme(): Promise<void> {
     channel.trySend('text') || channel.trySend(new Float32Array(4)) || channel.trySend(new ArrayBuffer(4));
   await channel.send(Buffer.alloc(4), { signal: AbortSignal.timeout(1) });
   const message: Buffer | null = await channel.receive();
+  const authenticated: boolean = channel.authenticated;
   const size: number = channel.tryReceiveInto(new Uint8Array(64), 8);
   const seen: boolean = channel.tryRead((cursor) => cursor.getFloat64(0, true));
   const answer: Buffer = await channel.request('x', { timeout: 100 });
   channel.onRequest(async (request) => request.subarray(1));
   const { readable, writable } = channel.toWebStreams();
-  console.log(sent, message, size, seen, answer, readable, writable, channel.stats().doorbellsRung, channel.peer.uid);
+  console.log(
+    authenticated,
+    sent,
+    message,
+    size,
+    seen,
+    answer,
+    readable,
+    writable,
+    channel.stats().doorbellsRung,
+    channel.peer.uid,
+  );
   if (new Error() instanceof CrossingsError) await server.close();
 }
 

@@ -1,6 +1,8 @@
 /* Chooses and calibrates the clock. clock.h reads it. */
 #include "clock.h"
 
+#include "median.h"
+
 #include <stdbool.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -43,18 +45,27 @@ static struct moment both_clocks(void) {
     return best;
 }
 
+/* The median of many batches: a pause of this process during one of them does not count. */
 static double measure_overhead_ns(void) {
-    enum { READINGS = 10000 };
-    uint64_t first = clock_ticks(), last = first, step = UINT64_MAX;
-    for (int i = 0; i < READINGS; i++)
-        last = clock_ticks();
-    for (int i = 0; i < READINGS; i++) {
+    enum { BATCHES = 25, READINGS = 400 };
+    double batch_ns[BATCHES];
+    for (int batch = 0; batch < BATCHES; batch++) {
+        uint64_t first = clock_ticks(), last = first;
+        for (int i = 0; i < READINGS; i++)
+            last = clock_ticks();
+        batch_ns[batch] = (double)(last - first) * clock_facts.ns_per_tick / READINGS;
+    }
+    return median(batch_ns, BATCHES);
+}
+
+static double measure_resolution_ns(void) {
+    uint64_t step = UINT64_MAX;
+    for (int i = 0; i < 10000; i++) {
         uint64_t a = clock_ticks(), b = clock_ticks();
         if (b > a && b - a < step)
             step = b - a;
     }
-    clock_facts.resolution_ns = (double)step * clock_facts.ns_per_tick;
-    return (double)(last - first) * clock_facts.ns_per_tick / READINGS;
+    return (double)step * clock_facts.ns_per_tick;
 }
 
 void clock_calibrate(void) {
@@ -72,4 +83,5 @@ void clock_calibrate(void) {
         clock_facts.ns_per_tick = (double)(end.ns - start.ns) / (double)(end.ticks - start.ticks);
     }
     clock_facts.overhead_ns = measure_overhead_ns();
+    clock_facts.resolution_ns = measure_resolution_ns();
 }

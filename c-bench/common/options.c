@@ -33,6 +33,17 @@ void append_name(char *names, size_t bytes, const char *name) {
     snprintf(names + length, bytes - length, "%s%s", length ? ", " : "", name);
 }
 
+void read_cores(const char *text, const struct topology *topology, int cores[2]) {
+    char allowed[256];
+    int used = 0;
+    if (sscanf(text, "%d,%d%n", &cores[0], &cores[1], &used) != 2 || text[used])
+        refuse("--cores must be two core numbers, such as 0,1; got \"%s\".", text);
+    if (topology_find(topology, cores[0]) && topology_find(topology, cores[1]))
+        return;
+    topology_describe(topology, allowed, sizeof allowed);
+    refuse("--cores must be among the cores that this process may use (%s); got \"%s\".", allowed, text);
+}
+
 void read_parent(const char *text) {
     if (!end_with_parent((pid_t)read_count("--parent", text, 1, 1 << 30)))
         refuse("--parent must be the PID of the process that started this one; got \"%s\".", text);

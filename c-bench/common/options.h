@@ -2,6 +2,8 @@
 #ifndef CROSSINGS_OPTIONS_H
 #define CROSSINGS_OPTIONS_H
 
+#include "topology.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +15,9 @@ uint64_t read_count(const char *option, const char *text, uint64_t least, uint64
 
 /* Append `name` to a comma-separated list in `names`, for a sentence that shows the valid choices. */
 void append_name(char *names, size_t bytes, const char *name);
+
+/* --cores A,B: two cores that this process may run on. */
+void read_cores(const char *text, const struct topology *topology, int cores[2]);
 
 /* --parent PID: end this process when its parent, which must be PID, ends. */
 void read_parent(const char *text);

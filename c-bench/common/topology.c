@@ -47,6 +47,20 @@ const struct cpu *topology_find(const struct topology *topology, int id) {
     return NULL;
 }
 
+void topology_describe(const struct topology *topology, char *text, size_t bytes) {
+    size_t used = 0;
+    text[0] = 0;
+    for (int first = 0, last; first < topology->count; first = last + 1) {
+        for (last = first; last + 1 < topology->count && topology->cpus[last + 1].id == topology->cpus[last].id + 1;)
+            last++;
+        int length = snprintf(text + used, bytes - used, first == last ? "%s%d" : "%s%d-%d", first ? "," : "",
+                              topology->cpus[first].id, topology->cpus[last].id);
+        if (length < 0 || (size_t)length >= bytes - used)
+            return;
+        used += (size_t)length;
+    }
+}
+
 static bool same_core(const struct cpu *a, const struct cpu *b) {
     return a->id == b->id || (a->core >= 0 && a->core == b->core && a->package == b->package);
 }

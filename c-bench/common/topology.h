@@ -3,6 +3,7 @@
 #define CROSSINGS_TOPOLOGY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #define MAX_CPUS 1024
@@ -24,6 +25,8 @@ struct topology {
 void topology_read(struct topology *topology);
 /* The CPU numbered `id`, or NULL if this process may not run on it. */
 const struct cpu *topology_find(const struct topology *topology, int id);
+/* Write the CPUs to `text` as ranges: "0-3,6". */
+void topology_describe(const struct topology *topology, char *text, size_t bytes);
 /* Choose the best two CPUs: on two physical cores if possible, then the fastest, then those that share a cache. CPU 0
  * handles most interrupts and is avoided if that costs nothing. With a single CPU, both are the same. */
 void topology_choose(const struct topology *topology, int chosen[2]);

@@ -24,7 +24,7 @@ static void handshake(int end) {
         fail("creating and sending the region");
     if (poll(&(struct pollfd){.fd = end, .events = POLLIN}, 1, -1) != 1)
         fail("poll");
-    if (handshake_receive(end, &peer, reason) != HANDSHAKE_OK)
+    if (handshake_receive(end, false, &peer, reason) != HANDSHAKE_OK)
         fail("receiving the other's region");
     region_connect(&mine, &peer, &writer, &reader);
 

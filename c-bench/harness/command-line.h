@@ -4,11 +4,15 @@
 
 #include "../common/topology.h"
 #include "pair.h"
+#include "plant.h"
 
 struct options {
     struct plan plan;
-    bool list;     /* print the mechanisms and exit */
-    bool describe; /* print the machine and exit */
+    struct plant plant; /* a known cost to add, for --self-test */
+    bool is_planted;
+    bool list;          /* print the mechanisms and exit */
+    bool describe;      /* print the machine and exit */
+    bool function_call; /* time a function call on the first core and exit */
 };
 
 /* Read the command line, and choose cores unless it names them. An invalid one ends the program with a sentence and

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define COPIES 200
+#define PLAIN_BATCHES 20
+#define PLAIN_COPIES 1000 /* per batch */
 
 static void wait_for_turn(struct floors *floors, enum side side, uint64_t turn) {
     /* Pairs with the release in take_turn. */
@@ -51,4 +53,17 @@ void measure_copy(struct floors *floors, enum side side, uint64_t *turn, char *m
     }
     if (side == SIDE_B)
         floors->copy_ns = median(copy_ns, COPIES);
+}
+
+double plain_copy_ns(char *target, const char *source, size_t size) {
+    double batch_ns[PLAIN_BATCHES];
+    for (int batch = 0; batch < PLAIN_BATCHES; batch++) {
+        uint64_t start = clock_ticks();
+        for (int i = 0; i < PLAIN_COPIES; i++) {
+            memcpy(target, source, size);
+            __asm__ volatile("" ::: "memory"); /* the compiler must make every copy */
+        }
+        batch_ns[batch] = (double)(clock_ticks() - start) * clock_facts.ns_per_tick / PLAIN_COPIES;
+    }
+    return median(batch_ns, PLAIN_BATCHES);
 }

@@ -19,7 +19,7 @@ struct floors {
     double syscall_ns;
     size_t count;    /* cache-line round trips; 0: none, because both sides share a core */
     uint64_t *ticks; /* `count` of them */
-    double copy_ns;  /* 0: not measured */
+    double copy_ns;  /* with plan.alone: of a copy in one core's cache; 0: not measured */
     char *copied;    /* a message for the copy; NULL: do not measure it */
     struct {
         _Alignas(APART) _Atomic uint64_t turn;
@@ -34,5 +34,8 @@ void measure_cache_line(struct floors *floors, enum side side, uint64_t *turn, s
 /* Set floors->copy_ns to the median time of one memcpy of `size` bytes that the other core has just written. Side A
  * copies from `message`, side B to it. */
 void measure_copy(struct floors *floors, enum side side, uint64_t *turn, char *message, size_t size);
+
+/* The time of one memcpy of `size` bytes in this core's cache. Method: as that of syscall_floor_ns(). */
+double plain_copy_ns(char *target, const char *source, size_t size);
 
 #endif

@@ -20,6 +20,7 @@
 
 unsigned turns_before_yield;
 unsigned messages_a_batch = 1;
+bool polling;
 
 void *shared_memory(size_t bytes) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -66,8 +67,12 @@ static bool prepare(struct pair *pair, enum side side, const struct gates *gates
         pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "cannot pin to core %d: %s", plan->cores[side], strerror(errno));
         return false;
     }
-    if (plan->mechanism->take(side)) {
+    if (!plan->alone && plan->mechanism->take(side)) {
         pair_fail(pair, side, CERTAIN, "ERR_SYSTEM", "cannot prepare %s: %s", plan->mechanism->name, strerror(errno));
+        return false;
+    }
+    if (plan->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE)) {
+        pair_fail(pair, side, CERTAIN, "ERR_MLOCK", "cannot lock memory (mlockall): %s", strerror(errno));
         return false;
     }
     bool started = gate_open(&gates->ready);
@@ -150,7 +155,8 @@ static bool watch(struct pair *pair, const struct pass *pass, struct watched sid
     sigset_t child_ended;
     sigemptyset(&child_ended);
     sigaddset(&child_ended, SIGCHLD);
-    unsigned tick_ms = pair->plan.stall_ms < TICK_MS ? pair->plan.stall_ms : TICK_MS, still_ms = 0;
+    bool ticks = pair->plan.progress && pair->plan.stall_ms > TICK_MS;
+    unsigned tick_ms = ticks ? TICK_MS : pair->plan.stall_ms, still_ms = 0;
     uint64_t seen = progress(pair);
     for (;;) {
         while (collect(sides, WNOHANG))
@@ -168,7 +174,8 @@ static bool watch(struct pair *pair, const struct pass *pass, struct watched sid
         if (still_ms >= pair->plan.stall_ms)
             return true;
         seen = progress(pair);
-        print_progress(pass->name, seen / 2, pass->count); /* both sides count each message */
+        if (pair->plan.progress)
+            print_progress(pass->name, seen / 2, pass->count); /* both sides count each message */
     }
 }
 

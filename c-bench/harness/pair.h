@@ -14,7 +14,14 @@ struct plan {
     uint64_t round_trips; /* of the round-trip pass; 0: skip it */
     int cores[2];         /* of sides A and B, if pinned */
     bool pinned, realtime, floors;
-    unsigned stall_ms; /* fail after this long without progress */
+    bool progress;          /* print a line per second */
+    bool alone;             /* side A makes the calls of both sides, and side B does nothing */
+    bool keep_awake;        /* spinning processes keep the cores from going idle */
+    bool lock_memory;       /* no page of the two processes may be swapped out or be missing */
+    unsigned stall_ms;      /* fail after this long without progress */
+    bool ticks;             /* print every time in ticks */
+    uint64_t warm_up;       /* untimed round trips before the timed ones */
+    uint64_t rate_a_second; /* send round trips at fixed times, this many a second; 0: each when the last is done */
 };
 
 /* How much a side knows about its failure. The larger one is reported: a side that missed a message knows more than the
@@ -41,6 +48,8 @@ struct pair {
     _Alignas(APART) atomic_int receiver_ready;
     uint64_t started_ns, finished_ns; /* CLOCK_MONOTONIC */
     uint64_t *trip_ticks;             /* plan.round_trips of them */
+    uint64_t *service_ticks; /* as many, if plan.rate_a_second: the times from sending, not from when it was due */
+    uint64_t elapsed_ticks;  /* of all timed round trips, with everything between them except the floors */
     struct floors floors;
 };
 

@@ -49,17 +49,31 @@ void print_throughput(const struct pair *pair) {
     event_end();
 }
 
-/* Every sample, as pairs of [nanoseconds, count] in ascending order. */
-static void print_distribution(const char *key, const uint64_t *sorted, size_t count) {
+static uint64_t rounded_ns(uint64_t ticks) {
+    return (uint64_t)(to_ns(ticks) + 0.5);
+}
+
+static uint64_t unchanged(uint64_t ticks) {
+    return ticks;
+}
+
+/* Every sample, as pairs of [value, count] in ascending order. */
+static void print_distribution(const char *key, const uint64_t *sorted, size_t count, uint64_t (*value)(uint64_t)) {
     event_array(key);
     for (size_t i = 0; i < count;) {
-        uint64_t ns = (uint64_t)(to_ns(sorted[i]) + 0.5);
+        uint64_t first = value(sorted[i]);
         size_t same = 0;
-        while (i < count && (uint64_t)(to_ns(sorted[i]) + 0.5) == ns)
+        while (i < count && value(sorted[i]) == first)
             i++, same++;
-        event_pair(ns, same);
+        event_pair(first, same);
     }
     event_array_close();
+}
+
+/* All times of the round trips: in nanoseconds under one key, or in ticks under the other. */
+static void print_times(const char *ns_key, const char *ticks_key, const struct pair *pair, const uint64_t *sorted) {
+    bool ticks = pair->plan.ticks;
+    print_distribution(ticks ? ticks_key : ns_key, sorted, pair->plan.round_trips, ticks ? unchanged : rounded_ns);
 }
 
 static void print_percentiles(const uint64_t *sorted, size_t count) {
@@ -98,8 +112,13 @@ void print_round_trips(struct pair *pair) {
     qsort(pair->trip_ticks, count, sizeof(uint64_t), compare_ticks);
     event_begin("roundTrip");
     event_integer("count", count);
+    event_number("elapsedNs", to_ns(pair->elapsed_ticks));
     print_percentiles(pair->trip_ticks, count);
-    print_distribution("values", pair->trip_ticks, count);
+    print_times("values", "ticks", pair, pair->trip_ticks);
+    if (pair->service_ticks) {
+        qsort(pair->service_ticks, count, sizeof(uint64_t), compare_ticks);
+        print_times("serviceValues", "serviceTicks", pair, pair->service_ticks);
+    }
     event_end();
 }
 
@@ -108,6 +127,7 @@ static void print_clock(void) {
     event_string("source", clock_facts.source);
     event_number("overheadNs", clock_facts.overhead_ns);
     event_number("resolutionNs", clock_facts.resolution_ns);
+    event_integer("ticksPerSecond", (uint64_t)(1e9 / clock_facts.ns_per_tick + 0.5));
     event_close();
 }
 

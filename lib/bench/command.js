@@ -1,14 +1,29 @@
 'use strict';
 // `crossings bench`: compares the mechanisms on this machine.
-const { Command } = require('commander');
+const { Command, Option } = require('commander');
 const { describeMachine } = require('../measure/environment.js');
-const { readCores, readNames, refuse } = require('../terminal/arguments.js');
-const { checkWritable, writeWhole } = require('../terminal/files.js');
+const { placementOf, readCores, readNames, readPercent, readPlacement, refuse } = require('../terminal/arguments.js');
+const { checkAllWritable, givenFiles, writeWhole } = require('../terminal/files.js');
 const { progressBar } = require('../terminal/progress.js');
 const { styleFor, wrap } = require('../terminal/style.js');
-const { readBatch, readCountMethod, readEffort, readMessages, readSize } = require('./arguments.js');
+const {
+  checkModes,
+  readBatch,
+  readCountMethod,
+  readEffort,
+  readMessages,
+  readPairs,
+  readSize,
+} = require('./arguments.js');
+const { openCheckout, runAgainst } = require('./against.js');
+const { readRuns } = require('./compare/read.js');
+const { compareRuns } = require('./compare/runs.js');
+const { printComparison } = require('./compare/table.js');
+const { failOnRegression, reasonUndecided } = require('./regressions.js');
+const { DEFAULT_MECHANISMS, selfTest } = require('./self-test/command.js');
 const { toCsv, toJson, toMarkdown } = require('./export.js');
 const { provenance } = require('./provenance.js');
+const { checkRealtime } = require('./realtime.js');
 const { EFFORTS, listMechanisms, runBench } = require('./runner.js');
 const { explain } = require('./sentences.js');
 const { renderTable } = require('./table.js');
@@ -28,7 +43,9 @@ function printRun(run) {
     wrap(explain(run).join(' '), WIDTH),
     style.dim(wrap(provenance(run), WIDTH)),
     run.environment.warnings.map((warning) => style.bad(wrap(`! ${warning}`, WIDTH, '  '))).join('\n'),
-    [...unsteady(run), ...refusals(run)].map((line) => style.bad(wrap(`! ${line}`, WIDTH, '  '))).join('\n'),
+    [...unsteady(run), ...(run.notices ?? []), ...refusals(run)]
+      .map((line) => style.bad(wrap(`! ${line}`, WIDTH, '  ')))
+      .join('\n'),
   ];
   process.stdout.write(`\n${paragraphs.filter(Boolean).join('\n\n')}\n\n`);
 }
@@ -55,60 +72,102 @@ function refusals({ results }) {
  * @param {AbortSignal} signal
  */
 async function bench(options, signal) {
+  checkModes(options);
   const effort = readEffort(options);
-  for (const name of Object.keys(FILES)) if (options[name] !== undefined) checkWritable(`--${name}`, options[name]);
+  const placement = placementOf(options);
+  checkAllWritable(givenFiles(options, Object.keys(FILES)));
   const catalogue = await listMechanisms(signal);
   const mechanisms = readNames(
     '--mechanism',
     options.mechanism,
     catalogue.map(({ name }) => name),
+    catalogue.filter(({ special }) => !special).map(({ name }) => name),
   );
+  const baseline = options.baseline === undefined ? null : readRuns(options.baseline, '--baseline');
+  if (baseline && !baseline.some(({ results }) => results.some(({ mechanism }) => mechanisms.includes(mechanism)))) {
+    refuse(`--baseline must have one of ${mechanisms.join(', ')}; "${options.baseline}" has none.`);
+  }
+  const other = options.against === undefined ? null : await openCheckout(options.against, signal);
   const machine = await describeMachine({ cores: options.cores ?? null, signal });
-  if (options.realtime) checkRealtime(options, machine);
+  if (options.realtime) checkRealtime(placement, machine);
 
+  const benchOptions = {
+    mechanisms,
+    catalogue,
+    effort,
+    messages: options.messages ?? EFFORTS[effort].messages,
+    sizeBytes: options.size ?? 64,
+    batch: options.batch ?? 1,
+    ...placement,
+    realtime: Boolean(options.realtime),
+    countMethod: options.count,
+  };
+  if (options.selfTest) {
+    const chosen = options.mechanism === undefined ? DEFAULT_MECHANISMS : mechanisms;
+    const given = { ...benchOptions, mechanisms: chosen, pairs: options.pairs };
+    return selfTest(given, { json: options.json, signal });
+  }
   const bar = progressBar();
-  const run = await runBench(
-    {
-      mechanisms,
-      catalogue,
-      effort,
-      messages: options.messages ?? EFFORTS[effort].messages,
-      sizeBytes: options.size ?? 64,
-      batch: options.batch ?? 1,
-      cores: options.cores ?? null,
-      pin: options.pin,
-      realtime: Boolean(options.realtime),
-      countMethod: options.count,
-    },
-    { signal, onProgress: bar.update },
-  ).finally(() => bar.stop());
-
+  const control = { signal, onProgress: bar.update };
+  if (other) {
+    const given = { ...benchOptions, givenMessages: options.messages };
+    const comparison = await runAgainst(given, other, control).finally(() => bar.stop());
+    printAgainst(comparison);
+    writeFiles(options, { json: toJson }, comparison);
+    checkRegressions(comparison, options.failOnRegression);
+    return;
+  }
+  const run = await runBench(benchOptions, control).finally(() => bar.stop());
   printRun(run);
   // Last: if a file cannot be written after all, the results are on the screen.
-  for (const [name, convert] of Object.entries(FILES)) {
+  writeFiles(options, FILES, run);
+  if (!baseline) return;
+  const comparison = compareRuns(baseline, [run]);
+  printComparison(comparison);
+  checkRegressions(comparison, options.failOnRegression);
+}
+
+/**
+ * @param {any} options as commander read them
+ * @param {{[option: string]: (file: any) => string}} files
+ * @param {object} result
+ */
+function writeFiles(options, files, result) {
+  for (const [name, convert] of Object.entries(files)) {
     if (!options[name]) continue;
-    writeWhole(options[name], convert(run));
+    writeWhole(options[name], convert(result));
     process.stdout.write(styleFor(process.stdout).dim(`Wrote ${options[name]}.\n`));
   }
 }
 
-/** The rule of crossings-bench, checked before anything runs. @param {any} options @param {any} machine */
-function checkRealtime(options, machine) {
-  const [a, b] = machine.pinnedCores;
-  if (!options.pin || a === b) refuse('--realtime requires the processes to be pinned to two different cores.');
-  if (machine.cpus.length < 3) {
-    refuse(
-      `--realtime requires at least 3 cores; this machine has ${machine.cpus.length}. Two processes that spin at ` +
-        'real-time priority would stop it.',
-    );
-  }
+/** @param {Awaited<ReturnType<typeof runAgainst>>} comparison */
+function printAgainst(comparison) {
+  const { a, b, parameters, environment } = comparison;
+  const style = styleFor(process.stdout);
+  const caption = `Baseline: ${a.folder}. Candidate: ${b.folder}. ${parameters.samples} rounds of one sample each.`;
+  process.stdout.write(`\n${style.bold(wrap(caption, WIDTH))}\n`);
+  printComparison(comparison);
+  const warnings = environment.warnings.map((warning) => style.bad(wrap(`! ${warning}`, WIDTH, '  ')));
+  if (warnings.length > 0) process.stdout.write(`${warnings.join('\n')}\n\n`);
+}
+
+/**
+ * For --fail-on-regression.
+ * @param {import('./compare/runs.js').Comparison} comparison
+ * @param {number | undefined} threshold
+ */
+function checkRegressions(comparison, threshold) {
+  if (threshold === undefined) return;
+  failOnRegression(comparison, threshold);
+  const reason = reasonUndecided(comparison);
+  if (reason) process.stderr.write(`--fail-on-regression could not decide: ${reason}.\n`);
 }
 
 /** @param {AbortSignal} signal */
 function benchCommand(signal) {
   return new Command('bench')
     .description('compare the mechanisms on this machine')
-    .option('--mechanism <names>', 'only these, comma-separated (default: all)')
+    .option('--mechanism <names>', 'measure only these, comma-separated (default: all)')
     .option('--messages <number>', 'messages per throughput sample (default: 100000; 20000 with --quick)', readMessages)
     .option('--size <bytes>', 'message size, such as 64 or 64KiB (default: 64)', readSize)
     .option('--quick', 'finish in about 20 seconds')
@@ -118,9 +177,19 @@ function benchCommand(signal) {
     .option('--markdown <file>', 'write the table as Markdown')
     .option('--batch <number>', 'messages published at once, for mechanisms that support it (default: 1)', readBatch)
     .option('--cores <a,b>', 'the two cores to use (default: chosen from the topology)', readCores)
-    .option('--no-pin', 'let the scheduler place the processes')
+    .option('--placement <where>', 'same core (same), two cores (cross), or not pinned (free)', readPlacement)
+    .option('--no-pin', 'the same as --placement free')
     .option('--realtime', 'run the processes at real-time priority')
     .option('--count <method>', 'how to count system calls: auto, tracepoint or ptrace', readCountMethod, 'auto')
+    .option('--against <checkout>', 'compare with the build in another checkout, in one run')
+    .option('--baseline <file>', 'compare with a run that --json wrote (or several, comma-separated)')
+    .option(
+      '--fail-on-regression <percent>',
+      'exit with status 1 if a mechanism is slower by more than this, such as 10%',
+      (text) => readPercent('--fail-on-regression', text),
+    )
+    .option('--self-test', "measure how often the benchmark's verdicts are false alarms or miss a change")
+    .addOption(new Option('--pairs <number>', 'comparisons of --self-test').argParser(readPairs).hideHelp())
     .allowExcessArguments(false)
     .enablePositionalOptions()
     .action((options) => bench(options, signal));

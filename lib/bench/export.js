@@ -1,7 +1,8 @@
 'use strict';
 // A run as a file: JSON (everything), CSV (one line per mechanism), Markdown (the table).
+const { csvText } = require('../terminal/csv.js');
 const { byteCount, crossingCount, significant } = require('../terminal/numbers.js');
-const { fastestFirst } = require('./table.js');
+const { fastestFirst, placed } = require('./table.js');
 
 /** @typedef {import('./runner.js').Run} Run */
 /** @typedef {import('./runner.js').Result} Result */
@@ -28,16 +29,10 @@ const COLUMNS = [
   ['crossings_method', (result) => result.crossings.method],
 ];
 
-/** A field, quoted as in RFC 4180. @param {string | number | null} value */
-function csvField(value) {
-  const text = value === null ? '' : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
 /** @param {Run} run */
 function toCsv(run) {
   const lines = run.results.map((result) => COLUMNS.map(([, read]) => read(result)));
-  return [COLUMNS.map(([name]) => name), ...lines].map((line) => `${line.map(csvField).join(',')}\r\n`).join('');
+  return csvText([COLUMNS.map(([name]) => name), ...lines]);
 }
 
 /** @param {Run} run */
@@ -69,13 +64,13 @@ function toMarkdown(run) {
     line(heads.map((_, column) => (column === 0 ? ':---' : '---:'))),
     ...rows.map(line),
     '',
-    `${byteCount(parameters.sizeBytes)} per message, median of ${parameters.samples} samples; ${environment.cpu}, ` +
+    `${byteCount(parameters.sizeBytes)} per message, median of ${parameters.samples} samples, ${placed(run)}; ${environment.cpu}, ` +
       `${environment.kernel}, virtualization: ${environment.virtualization}; crossings ${run.tool.version}, ${run.startedAt}.`,
     '',
   ].join('\n');
 }
 
-/** @param {Run} run */
+/** @param {object} run */
 const toJson = (run) => `${JSON.stringify(run, null, 2)}\n`;
 
 module.exports = { toJson, toCsv, toMarkdown };

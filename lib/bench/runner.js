@@ -6,6 +6,7 @@ const { eventOf, runProgram } = require('../measure/programs.js');
 const { beginRun } = require('../measure/run.js');
 const { medianOrNull, Series } = require('../measure/series.js');
 const { median } = require('../measure/statistics.js');
+const { noticesOf, shapeOf } = require('./notices.js');
 
 const PILOT_ROUND_TRIPS = 1000;
 const MAX_ROUND_TRIPS = 100_000; // in one sample
@@ -23,6 +24,14 @@ const EFFORTS = {
 };
 
 /**
+ * @typedef {object} SampleOptions
+ * @property {number} sizeBytes of a message
+ * @property {number} batch messages published at once, for mechanisms that support it
+ * @property {boolean} realtime
+ * @property {string} [program] another build's crossings-bench
+ */
+
+/**
  * @typedef {object} BenchOptions
  * @property {string[]} mechanisms
  * @property {number} messages per throughput pass
@@ -31,6 +40,7 @@ const EFFORTS = {
  * @property {'quick' | 'standard' | 'thorough'} effort
  * @property {number[] | null} cores two core numbers; null: chosen from the topology
  * @property {boolean} pin
+ * @property {boolean} [sameCore] both processes on the first of the cores
  * @property {boolean} realtime
  * @property {string} countMethod 'auto', 'tracepoint' or 'ptrace'
  * @property {{name: string, title: string}[]} catalogue every mechanism
@@ -42,10 +52,15 @@ const EFFORTS = {
  * @typedef {(partial: Run, mechanism: string) => void} SampleListener
  */
 
-/** The mechanisms of the compiled benchmark. @param {AbortSignal} [signal] */
-async function listMechanisms(signal) {
-  const events = await runProgram('crossings-bench', ['--list'], { signal });
-  return events.map(({ name, title, source }) => ({
+/**
+ * The mechanisms of the compiled benchmark. Those that are special take part in a comparison only if they are named.
+ * @param {AbortSignal} [signal]
+ * @param {string} [program] another build's crossings-bench
+ */
+async function listMechanisms(signal, program = 'crossings-bench') {
+  const events = await runProgram(program, ['--list'], { signal });
+  return events.map(({ name, title, source, special }) => ({
+    special: special !== 0,
     name: /** @type {string} */ (name),
     title: /** @type {string} */ (title),
     source: /** @type {string} */ (source).replace(/^(\.\.\/)+/, ''),
@@ -77,7 +92,7 @@ class MechanismSeries extends Series {
 /**
  * Round trips per sample: as many as fit into tripsMs, by the pilot's figure.
  * @param {number} pilotNs
- * @param {Effort} effort
+ * @param {{tripsMs: number}} effort
  */
 function tripsFor(pilotNs, effort) {
   const fitting = Math.round((effort.tripsMs * 1e6) / pilotNs / 100) * 100;
@@ -98,22 +113,26 @@ function resultOf(series, crossings, options) {
     roundTrip: { ...series.roundTrip(), histogram: series.roundTrips.histogram() },
     crossings,
     steady: series.isSteady(),
+    shape: {
+      throughput: shapeOf(series.rates, series.floorNs),
+      roundTrip: shapeOf(series.tripNs, series.floorNs),
+    },
   };
 }
 
 /**
  * Takes one sample in a fresh pair of processes.
- * @param {MechanismSeries} series
+ * @param {{mechanism: string, tripsPerSample: number}} series
  * @param {number} messages
  * @param {string[]} placement
- * @param {BenchOptions} options
+ * @param {SampleOptions} options
  * @param {AbortSignal} [signal]
  */
 async function takeSample({ mechanism, tripsPerSample }, messages, placement, options, signal) {
   const what = ['--mechanism', mechanism, '--messages', messages, '--size', options.sizeBytes];
   const how = ['--batch', options.batch, '--round-trips', tripsPerSample, ...(options.realtime ? ['--realtime'] : [])];
   try {
-    return await runProgram('crossings-bench', [...what, ...how, ...placement], { signal });
+    return await runProgram(options.program ?? 'crossings-bench', [...what, ...how, ...placement], { signal });
   } catch (error) {
     if (!signal?.aborted && error instanceof Error && 'code' in error) error.message = `${mechanism}: ${error.message}`;
     throw error;
@@ -166,6 +185,7 @@ async function runBench(options, { onSample, ...control } = {}) {
           cacheLineRoundTripNs: medianOrNull(all.flatMap(({ floorNs }) => floorNs)),
         },
         results: [...results.values()],
+        notices: noticesOf([...results.values()]),
       },
     );
   };
@@ -202,8 +222,9 @@ async function runBench(options, { onSample, ...control } = {}) {
  *   effort: BenchOptions['effort'], realtime: boolean, seconds: number}} parameters
  * @property {{syscallNs: number, cacheLineRoundTripNs: number | null}} floors
  * @property {ReturnType<typeof resultOf>[]} results
+ * @property {string[]} [notices] about the shape of the samples
  */
 
 /** @typedef {Run['results'][number]} Result the result of one mechanism */
 
-module.exports = { runBench, listMechanisms, EFFORTS };
+module.exports = { runBench, listMechanisms, takeSample, tripsFor, EFFORTS, PILOT_ROUND_TRIPS };

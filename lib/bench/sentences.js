@@ -19,15 +19,19 @@ function compareTrips(a, b) {
   return compareMedians(tripsOf(a), tripsOf(b));
 }
 
+/** Mechanisms for which `crossings bill` measures what the rest of a round trip is spent on. */
+const BILLED = ['pipe', 'uds', 'tcp'];
+
 /** How much of a round trip the crossings explain. @param {Run} run @param {Result} result */
 function explainBill(run, result) {
   const crossings = /** @type {number} */ (result.crossings.perRoundTrip);
   const floorNs = crossings * run.floors.syscallNs;
-  return (
+  const rest = `\`crossings bill ${result.mechanism}\` measures what the rest is spent on.`;
+  const crossed =
     `With ${result.mechanism}, a round trip makes ${crossingCount(crossings)} system calls and takes ${duration(tripNs(result))}. ` +
     `The cheapest system call takes ${duration(run.floors.syscallNs)} here, so the crossings alone account for ` +
-    `${duration(floorNs)}, or ${percent(floorNs / tripNs(result))} of that time. The rest is work inside the kernel, mostly waking the sleeping process.`
-  );
+    `${duration(floorNs)}, or ${percent(floorNs / tripNs(result))} of that time.`;
+  return BILLED.includes(result.mechanism) ? `${crossed} ${rest}` : crossed;
 }
 
 /** @param {Result} fast @param {Result} slow */

@@ -32,6 +32,13 @@ function row(result) {
   ];
 }
 
+/** Where the processes ran, which alone can change a mechanism's throughput twofold. @param {Run} run */
+function placed({ environment: { pinnedCores } }) {
+  if (!pinnedCores) return 'processes placed by the scheduler';
+  const [a, b] = pinnedCores;
+  return a === b ? `both processes on core ${a}` : `processes on cores ${a} and ${b}`;
+}
+
 /**
  * @param {Run} run
  * @param {import('../terminal/style.js').Style} style
@@ -45,8 +52,8 @@ function renderTable(run, style) {
     { content: 'system calls', colSpan: 2 },
   ];
   const heads = ['', 'median', '± %', 'median', 'p99', 'p99.9', '× floor', 'per trip', 'per message'];
-  const caption = `${byteCount(sizeBytes)} per message, ${messages.toLocaleString('en-US')} messages per sample, ${samples} samples of each mechanism`;
+  const caption = `${byteCount(sizeBytes)} per message, ${messages.toLocaleString('en-US')} messages per sample, ${samples} samples of each mechanism, ${placed(run)}`;
   return `${style.bold(caption)}\n\n${plainTable(groups, heads, fastestFirst(run).map(row), style)}`;
 }
 
-module.exports = { renderTable, fastestFirst };
+module.exports = { fastestFirst, placed, renderTable };

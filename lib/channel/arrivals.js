@@ -8,6 +8,7 @@ const { Slab } = require('./slab.js');
 const turn = require('./turn.js');
 
 const MAX_NUMBERED_FRAMES = 1000; // processed in one search for a message, so that other work gets a turn
+const MAX_NUMBERED_BYTES = 64 * 1024; // likewise: they may have to be copied, and their tags checked
 const INBOX_OVERHEAD_BYTES = 128; // added to the size of each message in the inbox or a batch, so that empty messages count, too
 const NUMBER_BYTES = 4;
 const DONE = Promise.resolve();
@@ -67,7 +68,8 @@ class Arrivals {
       return -1;
     }
     try {
-      for (let passed = 0; passed < MAX_NUMBERED_FRAMES; passed++) {
+      let bytes = 0;
+      for (let passed = 0; passed < MAX_NUMBERED_FRAMES && bytes < MAX_NUMBERED_BYTES; passed++) {
         const size = reader.peek();
         if (size < 0) {
           connection.ringForRoom();
@@ -75,6 +77,7 @@ class Arrivals {
         }
         const kind = reader.kind();
         if (kind === KIND.MESSAGE) return size;
+        bytes += size;
         this.#setAside(size, kind);
       }
     } catch (error) {
@@ -146,20 +149,22 @@ class Arrivals {
    * @param {unknown[]} batch
    * @param {number} max length of the array
    * @param {number} maxBytes stop once the appended messages, with their overhead, reach this total size
+   * @returns {number} what is left of maxBytes
    */
   takeMany(batch, max, maxBytes) {
-    if (this.hasInbox || !this.#connection.isReadable) return;
+    if (this.hasInbox || !this.#connection.isReadable) return maxBytes;
     const reader = this.#reader;
     const slab = this.#slab;
     let left = maxBytes;
     while (batch.length < max && left > 0) {
       const size = reader.peekMessage();
-      if (size < 0) return;
+      if (size < 0) break;
       batch.push(slab.copy(reader, reader.payloadOffset(), size, 0));
       reader.consume(size);
       if (reader.mustRing) this.#connection.ringForRoom();
       left -= size + INBOX_OVERHEAD_BYTES;
     }
+    return left;
   }
 
   /** Like take(), but returns null instead of throwing when the channel is no longer readable. @returns {Buffer | null} */
@@ -219,7 +224,7 @@ class Arrivals {
     this.#healSoon(size);
     reader.suspend();
     try {
-      read(reader.peerBytes, reader.payloadOffset(), size);
+      read(reader.sourceBytes, reader.payloadOffset(), size);
     } finally {
       reader.resume();
       if (this.#connection.isReadable) this.consume(size);

@@ -87,6 +87,11 @@ class Channel {
     return STATE_NAMES[this.#connection.state];
   }
 
+  /** Does each frame carry a tag that its reader checks? */
+  get authenticated() {
+    return this.#connection.authenticated;
+  }
+
   // ---- Sending ----
 
   /**

@@ -1,10 +1,25 @@
 'use strict';
 // The clock and the timers of this room, taken once when it is loaded. Test libraries replace the globals later; with a clock that
-// stands still, a wait that polls would never end.
+// stands still, a wait that polls would never end. If they have done so before, a turn of the event loop is waited for by other means.
 const { performance } = require('node:perf_hooks');
-const { setImmediate, setTimeout, clearTimeout } = require('node:timers');
+const timers = require('node:timers');
+const { scheduler } = require('node:timers/promises');
 
-/** The monotonic clock, in milliseconds. */
-const now = performance.now.bind(performance);
+/** The monotonic clock, in milliseconds. The method of the prototype: a replacement is a property of the object. */
+const now = Object.getPrototypeOf(performance).now.bind(performance);
+
+/** Are the timers Node's own? Replacements have other names. */
+const areGenuine = timers.setImmediate.name === 'setImmediate';
+
+/** @type {(call: () => void) => void} */
+const setImmediate = areGenuine ? timers.setImmediate : (call) => void scheduler.yield().then(call);
+
+// A replaced timer is looked up for each call, so that the time limits work again when the test library has restored it.
+/** @type {typeof timers.setTimeout} */
+const setTimeout = areGenuine
+  ? timers.setTimeout
+  : /** @type {any} */ ((/** @type {any} */ ...args) => Reflect.apply(timers.setTimeout, undefined, args));
+/** @type {typeof timers.clearTimeout} */
+const clearTimeout = areGenuine ? timers.clearTimeout : (timer) => timers.clearTimeout(timer);
 
 module.exports = { now, setImmediate, setTimeout, clearTimeout };

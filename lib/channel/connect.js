@@ -5,6 +5,7 @@ const { CrossingsError } = require('./errors.js');
 const { handshake } = require('./handshake.js');
 const { native } = require('./native.js');
 const { readOptions, readPath } = require('./options.js');
+const { onAbort, throwIfAborted } = require('./signals.js');
 
 const RETRY_MS = 10; // between attempts to connect
 
@@ -13,15 +14,14 @@ const RETRY_MS = 10; // between attempts to connect
 /** Wait for a time. Rejects if the signal is aborted. @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */
 function pause(ms, signal) {
   return new Promise((resolve, reject) => {
-    const abort = () => {
+    const stop = onAbort(signal, (reason) => {
       clearTimeout(waiting);
-      reject(signal?.reason);
-    };
+      reject(reason);
+    });
     const waiting = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
+      stop();
       resolve();
     }, ms);
-    signal?.addEventListener('abort', abort, { once: true });
   });
 }
 
@@ -37,10 +37,13 @@ async function connect(path, given) {
   const { signal, timeout } = options;
   const deadline = now() + timeout;
   for (;;) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const fd = native.connect(where);
     const left = deadline - now();
-    if (fd >= 0) return handshake(fd, options, Math.max(left, 1), signal);
+    if (fd >= 0) {
+      native.useFd(fd); // openChannel() must not take it
+      return handshake(fd, options, Math.max(left, 1), signal);
+    }
     if (left <= 0)
       throw new CrossingsError('ERR_TIMEOUT', `No server is listening at ${where} (waited ${timeout} ms).`);
     await pause(Math.min(RETRY_MS, left), signal);

@@ -2,12 +2,21 @@
 // One channel's connection to its peer: the two regions, the reading and writing ends of their rings, and the socket, which
 // serves as the doorbell and shows whether the peer is alive. Owns the channel's state, from OPEN to CLOSED (life.js).
 const { CrossingsError, corruptPeer } = require('./errors.js');
-const { CLOSED_WORD, KIND, WAITING_FOR_DATA_WORD, WAITING_FOR_ROOM_WORD, maxMessage } = require('./layout.js');
+const {
+  CLOSED_WORD,
+  KIND,
+  TAG_BYTES,
+  WAITING_FOR_DATA_WORD,
+  WAITING_FOR_ROOM_WORD,
+  maxMessage,
+} = require('./layout.js');
 const { CLOSED, CORRUPT, OPEN, PEER_CLOSED, PEER_DIED, errorOf } = require('./life.js');
 const { native } = require('./native.js');
 const { transferred } = require('./options.js');
+const { AuthRingReader, AuthRingWriter } = require('./ring-auth.js');
 const { RingReader } = require('./ring-reader.js');
 const { RingWriter } = require('./ring-writer.js');
+const turn = require('./turn.js');
 
 /** What a sleeping side is waiting for, as bits. */
 const FOR_DATA = 1;
@@ -17,10 +26,13 @@ const NUMBER_BYTES = 4;
 
 /** @type {Set<Connection>} all open connections of this thread */
 const openConnections = new Set();
-// A send() is published at the end of its tick at the latest. process.exit() may be called before that.
-process.on('exit', () => {
+let exiting = false;
+
+/** A send() is published at the end of its tick at the latest. process.exit() may be called before that, and the exit has no end of a tick. */
+function publishAtExit() {
+  exiting = true;
   for (const connection of openConnections) connection.flush();
-});
+}
 
 /**
  * @typedef {object} Ends
@@ -60,9 +72,11 @@ class Connection {
     this.#onEnd = onEnd;
     this.#onState = onState;
     this.capacity = mine.capacity;
-    this.#largest = maxMessage(mine.capacity);
-    this.writer = new RingWriter(mine, peer);
-    this.reader = new RingReader(mine, peer);
+    this.authenticated = mine.key !== null;
+    this.#largest = maxMessage(mine.capacity) - (this.authenticated ? TAG_BYTES : 0);
+    // Each side signs with the key that the reader of its ring has made.
+    this.writer = peer.key === null ? new RingWriter(mine, peer) : new AuthRingWriter(mine, peer, peer.key);
+    this.reader = mine.key === null ? new RingReader(mine, peer) : new AuthRingReader(mine, peer, mine.key);
     this.#words = new Int32Array(mine.buffer);
     this.#onDoorbell = onDoorbell;
   }
@@ -70,6 +84,7 @@ class Connection {
   /** Start to watch the socket. Called when the channel is complete: nothing after it may fail. */
   watch() {
     this.#poller = new native.Poller(this.#fd, this.#onDoorbell);
+    if (openConnections.size === 0) process.on('exit', publishAtExit);
     openConnections.add(this);
   }
 
@@ -80,6 +95,11 @@ class Connection {
 
   get isOpen() {
     return this.state === OPEN;
+  }
+
+  /** Will the current tick have no end, because the process exits? */
+  get isExiting() {
+    return exiting;
   }
 
   /** May the peer's ring still be read? */
@@ -109,6 +129,7 @@ class Connection {
   write(bytes, kind, number) {
     if (this.state !== OPEN) this.throwError();
     if (bytes.length + (kind === KIND.MESSAGE ? 0 : NUMBER_BYTES) > this.#largest) this.#throwTooLarge(bytes, kind);
+    turn.copies(bytes.length);
     let written = false;
     try {
       written = this.writer.write(bytes, kind, number);
@@ -251,7 +272,7 @@ class Connection {
   /** @param {number} state */
   #enter(state) {
     this.state = state;
-    openConnections.delete(this);
+    if (openConnections.delete(this) && openConnections.size === 0) process.off('exit', publishAtExit);
     this.#onState(state);
   }
 
@@ -259,7 +280,7 @@ class Connection {
   close() {
     if (this.state < CORRUPT) this.writer.publish();
     this.announceSleep(0);
-    // Pairs with the load in answerDoorbell(), and in peer_is_over() of native/crossings.c.
+    // Pairs with the load in answerDoorbell(), and in check_peer() of native/messages.c.
     Atomics.store(this.#words, CLOSED_WORD, 1);
     this.#end(CLOSED, errorOf(CLOSED));
     this.#closeSocket();

@@ -1,6 +1,7 @@
 'use strict';
 // Reads a message in place, usually in the peer's memory, without copying it. The user never gets a view of that memory:
 // writing to it would crash the process, and the view could outlive the mapping.
+const { isUint8Array } = require('node:util').types;
 const { CrossingsError } = require('./errors.js');
 const { invalidArgument, shown } = require('./options.js');
 
@@ -76,7 +77,7 @@ class Cursor {
    */
   copy(target, targetStart = 0, start = 0, end = this.#length) {
     const bytes = this.#memory();
-    if (!(target instanceof Uint8Array)) invalidArgument('target', 'a Uint8Array', target);
+    if (!isUint8Array(target)) invalidArgument('target', 'a Uint8Array', target);
     this.#check(start, end);
     const count = Math.max(0, Math.min(end - start, target.length - targetStart));
     target.set(bytes.subarray(this.#from + start, this.#from + start + count), targetStart);

@@ -6,6 +6,7 @@ const { EMFILE, ENFILE } = require('node:os').constants.errno;
 const { Channel } = require('./channel.js');
 const { CrossingsError } = require('./errors.js');
 const { native } = require('./native.js');
+const { onAbort, throwIfAborted } = require('./signals.js');
 
 /** @typedef {ReturnType<typeof import('./options.js').readOptions>} Options */
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
@@ -61,6 +62,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
   let timeout;
   let inUse = false;
   let ended = false;
+  const { authenticate, sharedBuffers } = options;
   const peer = { uid: -1, pid: -1 };
   /** @type {(channel: AChannel) => void} */
   let resolve;
@@ -70,14 +72,14 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
     resolve = fulfill;
     reject = fail;
   });
-  const abort = () => refuse(signal?.reason);
+  let stopListening = () => {};
 
   /** Nothing but the descriptor and the regions may outlive the handshake. */
   function end() {
     ended = true;
     poller?.close();
     clearTimeout(timeout);
-    signal?.removeEventListener('abort', abort);
+    stopListening();
   }
 
   /** @param {unknown} error */
@@ -113,7 +115,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
     /** @type {Region | null} */
     let theirs = null;
     try {
-      theirs = withRoom(() => native.receiveHello(fd, options.sharedBuffers, options.maxPeerCapacity));
+      theirs = withRoom(() => native.receiveHello(fd, sharedBuffers, options.maxPeerCapacity, authenticate));
       if (!theirs) return;
       mine ??= createRegion();
       if (checks) {
@@ -142,7 +144,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
   }
 
   const createRegion = () =>
-    withRoom(() => native.createRegion(options.capacity, options.wait === 'spin', options.sharedBuffers));
+    withRoom(() => native.createRegion(options.capacity, options.wait === 'spin', sharedBuffers, authenticate));
 
   /** Does not block, because the socket's send buffer is empty. @param {Region} region */
   function sendHello(region) {
@@ -162,7 +164,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
 
   const self = { channel: connecting, ...peer, startedAt: now(), isLooking: false, look, refuse, keepAlive };
   try {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     Object.assign(peer, native.peerOf(fd));
     Object.assign(self, peer);
     authorize(peer, options);
@@ -174,7 +176,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
       mine = createRegion();
       sendHello(mine);
     }
-    signal?.addEventListener('abort', abort, { once: true });
+    stopListening = onAbort(signal, refuse);
     timeout = timer(
       () => refuse(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`)),
       timeoutMs,

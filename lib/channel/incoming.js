@@ -4,9 +4,11 @@ const { INBOX_OVERHEAD_BYTES } = require('./arrivals.js');
 const { END, endOrThrow, iterator } = require('./iterators.js');
 const { CLOSED, OPEN, PEER_CLOSED, PEER_DIED } = require('./life.js');
 const lookout = require('./lookout.js');
+const { throwIfAborted } = require('./signals.js');
 const turn = require('./turn.js');
 const { PENDING } = require('./waiters.js');
 
+const MAX_BATCH_BYTES = 2 ** 20; // copied before other channels, timers and I/O get a turn
 const ENDED = Symbol('ended'); // returned instead of a message after the peer has closed and all its messages have been read
 
 class Incoming {
@@ -77,7 +79,7 @@ class Incoming {
    * @returns {Promise<any>}
    */
   receive(signal, wrap) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const message = this.#receiveNow();
     if (message !== PENDING) return Promise.resolve(wrap(message));
     if (!this.#connection.isReadable) this.#connection.throwError();
@@ -138,9 +140,9 @@ class Incoming {
   #fill(batch, max) {
     const arrivals = this.#arrivals;
     const decode = this.#decode;
-    let leftBytes = this.#connection.capacity; // bounds the batch: a fast peer keeps sending while this side reads
+    let leftBytes = Math.min(this.#connection.capacity, MAX_BATCH_BYTES); // a fast peer keeps sending while this side reads
     try {
-      if (decode === undefined) arrivals.takeMany(batch, max, leftBytes);
+      if (decode === undefined) leftBytes = arrivals.takeMany(batch, max, leftBytes);
       while (batch.length < max && leftBytes > 0) {
         const bytes = arrivals.take();
         if (bytes === null) break;

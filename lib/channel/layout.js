@@ -5,6 +5,7 @@
 const HEADER_BYTES = 4096;
 const FRAME_HEADER_BYTES = 8;
 const LINE_BYTES = 64; // a cache line
+const TAG_BYTES = 8; // at the start of each payload of an authenticated channel
 const MIN_CAPACITY = 65536;
 const MAX_CAPACITY = 2 ** 30;
 
@@ -43,4 +44,5 @@ module.exports = {
   maxMessage,
   frameBytes,
   LINE_BYTES,
+  TAG_BYTES,
 };

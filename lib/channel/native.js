@@ -10,6 +10,7 @@ const { CrossingsError } = require('./errors.js');
  * @property {ArrayBuffer | SharedArrayBuffer} buffer header, ring data, and the same ring data mapped again
  * @property {number} capacity bytes
  * @property {boolean} neverSleeps true if its owner only spins
+ * @property {number[] | null} key of an authenticated channel, made by the region's owner: four 32-bit integers
  *
  * @typedef {object} Poller
  * @property {() => void} ref
@@ -19,7 +20,7 @@ const { CrossingsError } = require('./errors.js');
  * @property {() => void} close
  *
  * @typedef {object} Native as native/addon.cc describes it
- * @property {(capacity: number, neverSleeps: boolean, mayShare: boolean) => NativeRegion} createRegion
+ * @property {(capacity: number, neverSleeps: boolean, mayShare: boolean, authenticated?: boolean) => NativeRegion} createRegion
  * @property {(handle: unknown, buffer: ArrayBuffer | SharedArrayBuffer) => void} releaseRegion
  * @property {(path: string, others: boolean, unlocked?: boolean) => number} listen
  * @property {(fd: number) => void} unlisten
@@ -29,7 +30,7 @@ const { CrossingsError } = require('./errors.js');
  * @property {(fd: number) => boolean} isOurKind
  * @property {(fd: number) => {uid: number, pid: number}} peerOf
  * @property {(fd: number, handle: unknown) => boolean} sendHello
- * @property {(fd: number, mayShare: boolean, maxCapacity?: number) => NativeRegion | null} receiveHello
+ * @property {(fd: number, mayShare: boolean, maxCapacity?: number, authenticated?: boolean) => NativeRegion | null} receiveHello
  * @property {(handle: unknown) => boolean} isReleased
  * @property {(fd: number) => boolean} useFd
  * @property {(fd: number) => void} lendFd

@@ -3,6 +3,7 @@
 const { isAnyArrayBuffer, isUint8Array } = require('node:util').types;
 const { CrossingsError } = require('./errors.js');
 const { MAX_CAPACITY, MIN_CAPACITY } = require('./layout.js');
+const { isSignal } = require('./signals.js');
 
 /** A getter of all typed arrays, which a property of the same name cannot replace. @param {string} name @returns {(bytes: Uint8Array) => any} */
 function getterOf(name) {
@@ -53,6 +54,7 @@ function shown(value) {
  * @property {number} [maxBytesPerUser] sum of their rings in both directions (default 8 GiB)
  * @property {(value: any) => Uint8Array | string} [encode] converts the argument of send() to bytes
  * @property {(bytes: Buffer) => any} [decode] converts received bytes to the value that receive() returns
+ * @property {boolean} [authenticate] sign each message and check the peer's; both sides must set it, or neither (default false)
  * @property {boolean} [sharedBuffers] map memory as SharedArrayBuffer where the runtime supports it (default true)
  */
 
@@ -68,6 +70,7 @@ const DEFAULTS = Object.freeze({
   maxBytesPerUser: 2 ** 33,
   encode: undefined,
   decode: undefined,
+  authenticate: false,
   sharedBuffers: true,
 });
 
@@ -90,6 +93,7 @@ const ACCEPTED = {
   allowOtherUsers: [(flag) => typeof flag === 'boolean', 'true or false'],
   encode: [(call) => call === undefined || typeof call === 'function', 'a function'],
   decode: [(call) => call === undefined || typeof call === 'function', 'a function'],
+  authenticate: [(flag) => typeof flag === 'boolean', 'true or false'],
   sharedBuffers: [(flag) => typeof flag === 'boolean', 'true or false'],
 };
 
@@ -162,14 +166,13 @@ function plainView(bytes) {
   return new Uint8Array(bufferOf(bytes), offsetOf(bytes), lengthOf(bytes));
 }
 
-/** A genuine AbortSignal, not an object with its prototype? @param {unknown} value */
-function isSignal(value) {
-  if (!(value instanceof AbortSignal)) return false;
-  try {
-    return typeof value.aborted === 'boolean';
-  } catch {
-    return false; // the getter refuses any object that is not an AbortSignal
-  }
+/**
+ * The same bytes, as a view whose length stays the same: that of a resizable buffer may change while a send waits.
+ * @param {Uint8Array} bytes
+ */
+function ofFixedLength(bytes) {
+  const buffer = bufferOf(bytes);
+  return buffer.resizable || buffer.growable ? plainView(bytes) : bytes;
 }
 
 /** Validate and return the option signal of a call. @param {{signal?: AbortSignal} | undefined} options */
@@ -207,6 +210,7 @@ module.exports = {
   checkObject,
   readPath,
   bytesOf,
+  ofFixedLength,
   readSignal,
   readTimeout,
   readMax,

@@ -3,7 +3,8 @@
 const { isUint8Array } = require('node:util').types;
 const { KIND } = require('./layout.js');
 const lookout = require('./lookout.js');
-const { bytesOf, isPlain } = require('./options.js');
+const { bytesOf, isPlain, ofFixedLength } = require('./options.js');
+const { throwIfAborted } = require('./signals.js');
 const turn = require('./turn.js');
 const { PENDING } = require('./waiters.js');
 
@@ -64,7 +65,7 @@ class Outgoing {
    * @returns {Promise<void>}
    */
   send(bytes, signal) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     if (this.#writeSoon(bytes, KIND.MESSAGE, 0)) {
       const published = this.#written();
       return turn.take() ? published : turn.nextTurn();
@@ -111,8 +112,9 @@ class Outgoing {
    * @returns {Promise<void>}
    */
   #waitForRoom(bytes, kind, number, signal, written) {
+    const message = ofFixedLength(bytes);
     const attempt = () => {
-      if (!this.#connection.write(bytes, kind, number)) return PENDING;
+      if (!this.#connection.write(message, kind, number)) return PENDING;
       written?.();
       return undefined;
     };
@@ -131,12 +133,12 @@ class Outgoing {
     const connection = this.#connection;
     if (connection.corked === 0) {
       const received = connection.reader.messages;
-      if (received === this.#receivedBefore && this.#singles === 0) {
+      if (received === this.#receivedBefore && this.#singles === 0 && !connection.isExiting) {
         this.#held++;
         this.#flush ??= DONE.then(() => this.#flushHeld());
         return this.#flush;
       }
-      if (received === this.#receivedBefore) this.#singles--;
+      if (received === this.#receivedBefore && this.#singles > 0) this.#singles--;
       this.#receivedBefore = received;
       connection.publish();
     }

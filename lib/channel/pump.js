@@ -103,7 +103,11 @@ class Pump {
     this.#framesLooked = frames;
     if (!isIdle || !this.#connection.isOpen) return; // while messages come and go, no check is needed: a conversation makes no system call
     this.#connection.checkPeer();
-    if (this.#wakesSoon) return;
+    if (!this.#wakesSoon) this.#wakeSoon();
+  }
+
+  /** A method of its own: a closure in looked() would make V8 allocate a context for it in each unsuccessful call. */
+  #wakeSoon() {
     DONE.then(() => {
       this.#wakesSoon = false;
       this.wake(); // the check may have taken a doorbell that was meant for pending calls
@@ -158,7 +162,7 @@ class Pump {
     this.#arrivals.dispatch(turn.take);
     if (this.#arrivals.hasNumbered && !turn.isSpent()) this.#again = true; // a handler's receive set more aside
     if (!connection.isOpen) return this.#endWaits();
-    this.#requests.sendQueued();
+    this.#requests.sendQueued(turn.take);
     if (this.senders.size === 0) return;
     this.senders.serve(turn.take);
     connection.flush();

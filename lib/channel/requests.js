@@ -4,8 +4,11 @@
 const { clearTimeout, setTimeout } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { KIND } = require('./layout.js');
+const { ofFixedLength } = require('./options.js');
+const { Queue } = require('./queue.js');
 const { RequestWindow } = require('./request-window.js');
 const { Responder } = require('./responder.js');
+const { onAbort, throwIfAborted } = require('./signals.js');
 
 /**
  * Sends a request, a response or a refusal. Calls `done` once: without an error when the frame is in the ring, with the error
@@ -19,6 +22,7 @@ const { Responder } = require('./responder.js');
  * @property {number} size of the payload in bytes
  * @property {boolean} isAnswered a response has arrived and will be dispatched
  * @property {boolean} isAbandoned the request was aborted or has timed out after it was sent
+ * @property {import('./queue.js').Entry<[number, Outgoing]> | undefined} entry in the queue
  * @property {(() => void) | undefined} cancel while it waits for room in the ring
  * @property {(response: Buffer) => void} resolve
  * @property {(error: unknown) => void} reject
@@ -30,7 +34,8 @@ class Requests {
   #next = 1;
   #awaited = 0; // requests whose promise is pending
   /** @type {Map<number, Outgoing>} by number: admitted to the window, and not answered yet */ #open = new Map();
-  /** @type {Map<number, Outgoing>} by number: not admitted yet */ #queued = new Map();
+  /** @type {InstanceType<typeof Queue<[number, Outgoing]>>} not admitted yet, with their numbers */ #queued =
+    new Queue();
   responder;
   unreferenced = false; // timers of further requests do not keep the process alive
 
@@ -58,7 +63,7 @@ class Requests {
    * @returns {Promise<Buffer>}
    */
   ask(payload, signal, timeoutMs, settled) {
-    if (signal?.aborted) return Promise.reject(signal.reason);
+    throwIfAborted(signal);
     const number = this.#next;
     do {
       this.#next = (this.#next + 1) | 0;
@@ -66,11 +71,21 @@ class Requests {
     return new Promise((resolve, reject) => {
       const size = payload.length;
       /** @type {Outgoing} */
-      const request = { payload, size, isAnswered: false, isAbandoned: false, cancel: undefined, resolve, reject };
+      const request = {
+        payload,
+        size,
+        isAnswered: false,
+        isAbandoned: false,
+        entry: undefined,
+        cancel: undefined,
+        resolve,
+        reject,
+      };
       if (signal !== undefined || Number.isFinite(timeoutMs)) this.#limit(number, request, signal, timeoutMs, settled);
       this.#awaited++;
-      if (this.#queued.size === 0 && this.#window.admits(size)) this.#sendNow(number, request);
-      else this.#queued.set(number, request);
+      if (this.#queued.size === 0 && this.#window.admits(size)) return this.#sendNow(number, request);
+      request.payload = ofFixedLength(payload);
+      request.entry = this.#queued.add([number, request]);
     });
   }
 
@@ -86,12 +101,14 @@ class Requests {
     });
   }
 
-  /** Send the queued requests that the window now admits. */
-  sendQueued() {
-    for (const [number, request] of this.#queued) {
+  /** Send the queued requests that the window now admits. @param {() => boolean} maySend called after each; false stops the loop */
+  sendQueued(maySend) {
+    for (let entry = this.#queued.first; entry !== null; entry = this.#queued.first) {
+      const [number, request] = entry.value;
       if (!this.#window.admits(request.size)) return;
-      this.#queued.delete(number);
+      this.#queued.delete(entry);
       this.#sendNow(number, request);
+      if (!maySend()) return;
     }
   }
 
@@ -115,7 +132,7 @@ class Requests {
     const { resolve, reject } = request;
     const end = () => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
+      stopListening();
     };
     /** @param {unknown} error */
     const giveUp = (error) => {
@@ -124,9 +141,8 @@ class Requests {
       reject(error);
       settled();
     };
-    const abort = () => giveUp(signal?.reason);
     const late = () => giveUp(new CrossingsError('ERR_TIMEOUT', `No response within ${timeoutMs} ms.`));
-    signal?.addEventListener('abort', abort, { once: true });
+    const stopListening = onAbort(signal, giveUp);
     // A timer whose time exceeds 2^31 - 1 ms would fire at once.
     const timer = Number.isFinite(timeoutMs) ? setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1)) : undefined;
     if (this.unreferenced) timer?.unref();
@@ -142,7 +158,7 @@ class Requests {
 
   /** Withdraw a request that is not in the ring yet. One that is stays open until its response arrives. @param {number} number @param {Outgoing} request */
   #giveUp(number, request) {
-    if (this.#queued.delete(number)) {
+    if (request.entry !== undefined && this.#queued.delete(request.entry)) {
       this.#awaited--;
     } else if (request.cancel !== undefined) {
       request.cancel();
@@ -196,10 +212,10 @@ class Requests {
 
   /** Reject every request that is not in the ring yet. @param {unknown} error */
   failUnsent(error) {
-    for (const [number, request] of this.#queued) {
-      this.#queued.delete(number);
+    for (let entry = this.#queued.first; entry !== null; entry = this.#queued.first) {
+      this.#queued.delete(entry);
       this.#awaited--;
-      request.reject(error);
+      entry.value[1].reject(error);
     }
   }
 

@@ -44,8 +44,11 @@ class RingReader {
   constructor(mine, peer) {
     this.words = new Int32Array(mine.buffer);
     this.peerWords = new Int32Array(peer.buffer);
-    this.peerLongs = new BigInt64Array(peer.buffer);
-    this.peerBytes = new Uint8Array(peer.buffer);
+    // Where payloads are copied from: the peer's region, or the checked copy of an AuthRingReader.
+    /** @type {BigInt64Array<ArrayBufferLike>} */
+    this.sourceLongs = new BigInt64Array(peer.buffer);
+    /** @type {Uint8Array<ArrayBufferLike>} */
+    this.sourceBytes = new Uint8Array(peer.buffer);
     this.mask = peer.capacity - 1;
     this.largest = maxMessage(peer.capacity); // -1 while no frame may be read: see suspend() and endsHere()
     this.suspended = false;
@@ -176,13 +179,13 @@ class RingReader {
     return this.peerWords[((HEADER_BYTES + (this.position & this.mask)) >> 2) + 2];
   }
 
-  /** The offset in peerBytes of the payload that peek() found. It is a multiple of 8. */
+  /** The offset in sourceBytes of the payload that peek() found. It is a multiple of 8. */
   payloadOffset() {
     return HEADER_BYTES + (this.position & this.mask) + 8;
   }
 
   /**
-   * Copy `size` bytes of the peer's memory.
+   * Copy `size` bytes of sourceBytes.
    * @param {number} from a multiple of 8
    * @param {number} size
    * @param {Uint8Array} target
@@ -193,7 +196,7 @@ class RingReader {
       const to = this.targetStart + offset;
       if (size <= LOOP_COPY_BYTES && (to & 7) === 0) {
         this.copyLongs(from, size, this.targetLongs, to);
-        for (let i = size & ~7; i < size; i++) target[offset + i] = this.peerBytes[from + i];
+        for (let i = size & ~7; i < size; i++) target[offset + i] = this.sourceBytes[from + i];
         return;
       }
     } else if (target.buffer.byteLength < LARGE_BUFFER_BYTES && !isResizable(target.buffer)) {
@@ -202,7 +205,7 @@ class RingReader {
       this.targetStart = target.byteOffset;
       this.target = target;
     }
-    target.set(this.peerBytes.subarray(from, from + size), offset);
+    target.set(this.sourceBytes.subarray(from, from + size), offset);
   }
 
   /**
@@ -213,7 +216,7 @@ class RingReader {
    * @param {number} to byte offset in `longs`, a multiple of 8 like `from`
    */
   copyLongs(from, size, longs, to) {
-    const source = this.peerLongs;
+    const source = this.sourceLongs;
     const whole = size >> 3;
     for (let i = 0, a = to >> 3, b = from >> 3; i < whole; i++) longs[a + i] = source[b + i];
   }
@@ -233,8 +236,8 @@ class RingReader {
   /** Drop every view of the memory. */
   release() {
     this.words = this.peerWords = EMPTY_WORDS;
-    this.peerLongs = EMPTY_LONGS;
-    this.peerBytes = EMPTY_BYTES;
+    this.sourceLongs = EMPTY_LONGS;
+    this.sourceBytes = EMPTY_BYTES;
     this.target = EMPTY_BYTES;
     this.targetLongs = EMPTY_LONGS;
   }

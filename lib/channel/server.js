@@ -7,6 +7,8 @@ const { CrossingsError } = require('./errors.js');
 const { startHandshake } = require('./handshake.js');
 const { native } = require('./native.js');
 const { MAX_PATH_BYTES, readOptions, readPath, readSignal } = require('./options.js');
+const { Queue } = require('./queue.js');
+const { isAborted, onAbort, throwIfAborted } = require('./signals.js');
 const { Usage } = require('./usage.js');
 
 const MAX_HANDSHAKES = 128; // at the same time
@@ -23,7 +25,6 @@ const LOCK_MS = 1000; // how long to try: the lock is held for microseconds, unl
 
 /** The servers whose socket files are removed when the process exits. @type {Set<Server>} */
 const listening = new Set();
-let exitHandled = false;
 
 /** Listens at a path and creates a channel for each client. */
 class Server {
@@ -31,7 +32,8 @@ class Server {
   #options;
   #poller;
   /** @type {AChannel[]} */ #ready = [];
-  /** @type {{resolve: (channel: AChannel) => void, reject: (error: unknown) => void}[]} */ #accepting = [];
+  /** @type {InstanceType<typeof Queue<{resolve: (channel: AChannel) => void, reject: (error: unknown) => void}>>} */
+  #accepting = new Queue();
   #stop = new AbortController();
   /** @type {Set<Handshake>} */ #handshakes = new Set(); // the oldest first
   #usage;
@@ -55,8 +57,12 @@ class Server {
     };
     this.#poller = new native.Poller(fd, () => this.#acceptClients());
     this.#poller.ref();
-    removeFileOnExit(this);
-    options.signal?.addEventListener('abort', () => this.close(), { once: true, signal: this.#stop.signal });
+    if (listening.size === 0) process.on('exit', removeFiles);
+    listening.add(this);
+    onAbort(
+      this.#stop.signal,
+      onAbort(options.signal, () => this.close()),
+    );
   }
 
   /** Has close() been called? */
@@ -70,7 +76,7 @@ class Server {
   }
 
   /**
-   * Accept the clients that wait, but only so many: while there are more, the poller calls again after other I/O. Their
+   * Accept waiting clients, up to ACCEPTS_PER_TURN of them; if there are more, the poller calls again after other I/O. Their
    * handshakes run concurrently, so an unresponsive client does not delay the others.
    */
   #acceptClients() {
@@ -119,6 +125,7 @@ class Server {
 
   /** Start the handshake with a client. @param {number} fd */
   #begin(fd) {
+    native.useFd(fd); // openChannel() must not take it
     const victim = this.#handshakes.size >= MAX_HANDSHAKES && findVictim(this.#handshakes);
     if (victim) this.#drop(victim);
     const handshake = startHandshake(fd, this.#options, this.#options.timeout, this.#stop.signal, this.#checks);
@@ -157,9 +164,13 @@ class Server {
       channel.close();
       return;
     }
-    const waiter = this.#accepting.shift();
-    if (waiter) waiter.resolve(channel);
-    else this.#ready.push(channel);
+    const { first } = this.#accepting;
+    if (first === null) {
+      this.#ready.push(channel);
+      return;
+    }
+    this.#accepting.delete(first);
+    first.value.resolve(channel);
   }
 
   /**
@@ -169,7 +180,7 @@ class Server {
    */
   async accept(options) {
     const signal = readSignal(options);
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     if (this.#fd < 0) throw new CrossingsError('ERR_CLOSED', 'The server is closed.');
     const ready = this.#ready.shift();
     if (ready) {
@@ -177,23 +188,21 @@ class Server {
       return ready;
     }
     return new Promise((resolve, reject) => {
-      const removeListener = () => signal?.removeEventListener('abort', abort);
       const waiter = {
         resolve: (/** @type {AChannel} */ channel) => {
-          removeListener();
+          stopListening();
           resolve(channel);
         },
         reject: (/** @type {unknown} */ error) => {
-          removeListener();
+          stopListening();
           reject(error);
         },
       };
-      const abort = () => {
-        this.#accepting.splice(this.#accepting.indexOf(waiter), 1);
-        reject(signal?.reason);
-      };
-      signal?.addEventListener('abort', abort, { once: true });
-      this.#accepting.push(waiter);
+      const stopListening = onAbort(signal, (reason) => {
+        this.#accepting.delete(entry);
+        reject(reason);
+      });
+      const entry = this.#accepting.add(waiter);
     });
   }
 
@@ -231,7 +240,10 @@ class Server {
     this.removeFile();
     const error = new CrossingsError('ERR_CLOSED', 'The server is closed.');
     this.#stop.abort(error);
-    for (const waiter of this.#accepting.splice(0)) waiter.reject(error);
+    for (let { first } = this.#accepting; first !== null; first = this.#accepting.first) {
+      this.#accepting.delete(first);
+      first.value.reject(error);
+    }
     await Promise.all(this.#ready.splice(0).map((channel) => channel.close()));
   }
 
@@ -240,7 +252,7 @@ class Server {
     this.#poller.close(); // before the descriptor: the event loop of a worker goes on after its 'exit' event
     if (this.#fd >= 0) native.unlisten(this.#fd);
     this.#fd = -1;
-    listening.delete(this);
+    if (listening.delete(this) && listening.size === 0) process.off('exit', removeFiles);
   }
 
   [Symbol.dispose ?? Symbol.for('nodejs.dispose')]() {
@@ -252,14 +264,9 @@ class Server {
   }
 }
 
-/** Remove the socket file when the process exits normally. @param {Server} server */
-function removeFileOnExit(server) {
-  listening.add(server);
-  if (exitHandled) return;
-  exitHandled = true;
-  process.on('exit', () => {
-    for (const each of listening) each.removeFile();
-  });
+/** Called when the process exits normally. */
+function removeFiles() {
+  for (const each of listening) each.removeFile();
 }
 
 /**
@@ -295,7 +302,7 @@ async function open(path, { allowOtherUsers, signal }) {
     const fd = native.listen(path, allowOtherUsers, now() >= until);
     if (fd >= 0) return fd;
     await new Promise((continue_) => setTimeout(continue_, LOCK_RETRY_MS));
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
   }
 }
 
@@ -309,11 +316,11 @@ async function open(path, { allowOtherUsers, signal }) {
 async function listen(path, given) {
   const where = readPath(path);
   const options = readOptions(given);
-  options.signal?.throwIfAborted();
+  throwIfAborted(options.signal);
   const absolute = resolve(where);
   const short = Buffer.byteLength(absolute) <= MAX_PATH_BYTES ? absolute : where;
   const server = new Server(short, await open(short, options), options);
-  if (options.signal?.aborted) await server.close();
+  if (options.signal && isAborted(options.signal)) await server.close();
   return server;
 }
 

@@ -3,6 +3,7 @@
 // allocation per message. No two messages overlap, so each receiver can modify its message.
 
 const { markAsUntransferable } = require('node:worker_threads');
+const turn = require('./turn.js');
 
 const SLAB_BYTES = 64 * 1024;
 const LARGEST_IN_SLAB = 1024;
@@ -27,25 +28,27 @@ function findFastBuffer() {
 class Slab {
   #memory = new ArrayBuffer(0);
   #longs = new BigInt64Array(0);
-  #used = SLAB_BYTES + 1; // no room: the first copy allocates
+  #used = 0;
 
   /**
    * Copy the payload of the frame that the reader's peek() found.
    * @param {InstanceType<typeof import('./ring-reader.js').RingReader>} reader
-   * @param {number} from offset of the payload in peerBytes
+   * @param {number} from offset of the payload in sourceBytes
    * @param {number} size of the payload, including the skipped bytes
    * @param {number} skip bytes at its start that are not part of the result
    * @returns {Buffer}
    */
   copy(reader, from, size, skip) {
     if (size > LARGEST_IN_SLAB || (from & 7) !== 0) {
+      turn.copies(size);
       const own = Buffer.allocUnsafeSlow(size - skip);
-      own.set(reader.peerBytes.subarray(from + skip, from + size));
+      own.set(reader.sourceBytes.subarray(from + skip, from + size));
       return own;
     }
     const padded = (size + 7) & ~7;
     let start = this.#used;
-    if (start + padded > SLAB_BYTES) {
+    // A receiver may have transferred the memory of its message (ArrayBuffer.prototype.transfer): then there is none left.
+    if (start + padded >= this.#longs.byteLength) {
       this.#memory = /** @type {ArrayBuffer} */ (Buffer.allocUnsafeSlow(SLAB_BYTES).buffer); // not zeroed: it will be overwritten
       // Transferring one message to a worker must not detach the others.
       markAsUntransferable(this.#memory);

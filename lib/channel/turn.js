@@ -7,6 +7,7 @@ const { now, setImmediate, setTimeout } = require('./clock.js');
 const TURN_MS = 0.15; // a few hundred fast round trips; a turn of the event loop takes about 10 µs and three system calls
 const CHECK_MS = 0.05;
 const MAX_BETWEEN_READINGS = 64;
+const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and signing it about 40
 
 /** @typedef {{resume: () => void, unreferenced: boolean}} Resumable */
 
@@ -31,9 +32,7 @@ function readClock() {
   if (spent) return false;
   const time = now();
   if (endsAt === 0) {
-    // The first reading in this turn. The immediate starts the next turn, even if the budget is never spent.
-    setImmediate(begin);
-    endsAt = time + TURN_MS; // last: the call before it fails if the stack is full
+    start(time);
   } else if (time - readAt > CHECK_MS) {
     stride = Math.max(1, stride >> 1);
   } else {
@@ -43,6 +42,13 @@ function readClock() {
   spent = time >= endsAt;
   left = spent ? 0 : stride;
   return !spent;
+}
+
+/** The first reading in this turn. @param {number} time */
+function start(time) {
+  readAt = time;
+  setImmediate(begin); // starts the next turn, even if the budget is never spent
+  endsAt = time + TURN_MS; // last: the call before it fails if the stack is full
 }
 
 /** Start a new turn. */
@@ -91,6 +97,17 @@ function recheck() {
   left = 1;
 }
 
+/**
+ * Called before a message is copied. The time of small messages says nothing about that of a large one, so the clock is read
+ * right after it, and the turn begins before it at the latest.
+ * @param {number} bytes
+ */
+function copies(bytes) {
+  if (bytes <= LARGE_BYTES) return;
+  if (endsAt === 0) start(now());
+  left = 1;
+}
+
 /** @returns {boolean} */
 const isSpent = () => spent;
 
@@ -109,9 +126,7 @@ function resumeNext(resumable) {
   queued.add(resumable);
   if (endsAt === 0) {
     // The clock has not been read in this turn: fix its end now, so that the next turn is sure to start.
-    readAt = now();
-    setImmediate(begin);
-    endsAt = readAt + TURN_MS;
+    start(now());
   }
 }
 
@@ -122,4 +137,4 @@ function nextTurn() {
   });
 }
 
-module.exports = { take, recheck, isSpent, isShared, resumeNext, nextTurn };
+module.exports = { take, recheck, copies, isSpent, isShared, resumeNext, nextTurn };

@@ -1,5 +1,7 @@
 'use strict';
 // A queue of calls that wait for the same condition, in the order in which they were made.
+const { Queue } = require('./queue.js');
+const { onAbort } = require('./signals.js');
 
 /**
  * One waiting call. `attempt` returns PENDING until it has a value.
@@ -14,7 +16,7 @@
 const PENDING = Symbol('pending');
 
 class Waiters {
-  /** @type {Set<Waiter>} in insertion order; removal takes constant time */ #queue = new Set();
+  /** @type {InstanceType<typeof Queue<Waiter>>} */ #queue = new Queue();
 
   get size() {
     return this.#queue.size;
@@ -31,15 +33,13 @@ class Waiters {
     return new Promise((resolve, reject) => {
       /** @type {Waiter} */
       const waiter = { attempt, resolve, reject, cleanUp: nothing };
-      this.#queue.add(waiter);
+      const entry = this.#queue.add(waiter);
       if (signal === undefined) return;
-      const abort = () => {
-        this.#queue.delete(waiter);
-        reject(signal.reason);
+      waiter.cleanUp = onAbort(signal, (reason) => {
+        this.#queue.delete(entry);
+        reject(reason);
         left();
-      };
-      waiter.cleanUp = () => signal.removeEventListener('abort', abort);
-      signal.addEventListener('abort', abort, { once: true });
+      });
     });
   }
 
@@ -48,8 +48,9 @@ class Waiters {
    * @param {() => boolean} mayServe called before each attempt; false stops the loop
    */
   serve(mayServe) {
-    for (const waiter of this.#queue) {
+    for (let entry = this.#queue.first; entry !== null; entry = this.#queue.first) {
       if (!mayServe()) return;
+      const waiter = entry.value;
       try {
         const value = waiter.attempt();
         if (value === PENDING) return;
@@ -57,17 +58,17 @@ class Waiters {
       } catch (error) {
         waiter.reject(error);
       }
-      this.#queue.delete(waiter);
+      this.#queue.delete(entry);
       waiter.cleanUp();
     }
   }
 
   /** @param {unknown} error */
   rejectAll(error) {
-    for (const waiter of this.#queue) {
-      this.#queue.delete(waiter);
-      waiter.cleanUp();
-      waiter.reject(error);
+    for (let entry = this.#queue.first; entry !== null; entry = this.#queue.first) {
+      this.#queue.delete(entry);
+      entry.value.cleanUp();
+      entry.value.reject(error);
     }
   }
 }

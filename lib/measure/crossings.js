@@ -44,40 +44,74 @@ function notCounted(error) {
   return { perRoundTrip: null, perMessage: null, method: null, notice, byName: {}, byNamePerMessage: {} };
 }
 
+/** @typedef {{sizeBytes: number, countMethod: string, program?: string, signal?: AbortSignal}} CountOptions */
+
 /**
+ * Runs crossings-bench once and counts its system calls.
  * @param {string} mechanism
  * @param {(string | number)[]} placement the options that place the processes
- * @param {{sizeBytes: number, countMethod: string, program?: string, signal?: AbortSignal}} options
- * @returns {Promise<Crossings>}
+ * @param {{messages: number, roundTrips: number}} work
+ * @param {CountOptions} options
  */
-async function countCrossings(mechanism, placement, { sizeBytes, countMethod, program, signal }) {
-  const bench = programPath(program ?? 'crossings-bench');
-  /** @param {number} messages @param {number} roundTrips */
-  const count = async (messages, roundTrips) => {
-    const what = ['--messages', messages, '--round-trips', roundTrips, '--size', sizeBytes, '--no-floors'];
-    const command = [bench, '--mechanism', mechanism, ...what, ...placement];
-    return eventOf(
-      await runProgram('crossings-count', ['--method', countMethod, '--', ...command], { signal }),
-      'crossings',
-    );
-  };
+async function count(mechanism, placement, { messages, roundTrips }, { sizeBytes, countMethod, program, signal }) {
+  const what = [
+    '--messages',
+    messages,
+    '--round-trips',
+    roundTrips,
+    '--size',
+    sizeBytes,
+    '--no-floors',
+    '--no-progress',
+  ];
+  const command = [programPath(program ?? 'crossings-bench'), '--mechanism', mechanism, ...what, ...placement];
+  const events = await runProgram('crossings-count', ['--method', countMethod, '--', ...command], { signal });
+  return eventOf(events, 'crossings');
+}
+
+/** @param {string} mechanism @param {(string | number)[]} placement @param {CountOptions} options */
+async function countTrips(mechanism, placement, options) {
+  const [few, many] = ROUND_TRIPS;
+  const fewer = await count(mechanism, placement, { messages: 0, roundTrips: few }, options);
+  const more = await count(mechanism, placement, { messages: 0, roundTrips: many }, options);
+  const { total, byName } = slope(fewer, more, many - few);
+  return { perRoundTrip: total, method: fewer.method, notice: fewer.notice, byName };
+}
+
+/**
+ * The crossings of a round trip only, which is all that `crossings bill` needs.
+ * @param {string} mechanism
+ * @param {(string | number)[]} placement
+ * @param {CountOptions} options
+ * @returns {Promise<Pick<Crossings, 'perRoundTrip' | 'method' | 'notice' | 'byName'>>}
+ */
+async function countRoundTrip(mechanism, placement, options) {
   try {
-    const trips = [await count(0, ROUND_TRIPS[0]), await count(0, ROUND_TRIPS[1])];
-    const messages = [await count(MESSAGES[0], 0), await count(MESSAGES[1], 0)];
-    const perTrip = slope(trips[0], trips[1], ROUND_TRIPS[1] - ROUND_TRIPS[0]);
-    const perMessage = slope(messages[0], messages[1], MESSAGES[1] - MESSAGES[0]);
-    return {
-      perRoundTrip: perTrip.total,
-      perMessage: perMessage.total,
-      method: trips[0].method,
-      notice: trips[0].notice,
-      byName: perTrip.byName,
-      byNamePerMessage: perMessage.byName,
-    };
+    return await countTrips(mechanism, placement, options);
   } catch (error) {
-    signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
     return notCounted(error);
   }
 }
 
-module.exports = { countCrossings, notCounted, slope };
+/**
+ * @param {string} mechanism
+ * @param {(string | number)[]} placement
+ * @param {CountOptions} options
+ * @returns {Promise<Crossings>}
+ */
+async function countCrossings(mechanism, placement, options) {
+  try {
+    const trips = await countTrips(mechanism, placement, options);
+    const [few, many] = MESSAGES;
+    const fewer = await count(mechanism, placement, { messages: few, roundTrips: 0 }, options);
+    const more = await count(mechanism, placement, { messages: many, roundTrips: 0 }, options);
+    const perMessage = slope(fewer, more, many - few);
+    return { ...trips, perMessage: perMessage.total, byNamePerMessage: perMessage.byName };
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    return notCounted(error);
+  }
+}
+
+module.exports = { countCrossings, countRoundTrip, notCounted, slope };

@@ -8,6 +8,7 @@ const { eventOf, runProgram } = require('./programs.js');
 
 const BUSY_WATCH_MS = 300;
 const BUSY_LIMIT = 0.1; // of all cores' time
+const BUSY_NOW = 'Other processes use';
 const STOLEN_LIMIT = 0.01; // of all cores' time
 
 /** Hypervisor signatures in CPUID 4000_0000h. @type {Record<string, string>} */
@@ -63,6 +64,27 @@ function watchStolenTime() {
     const after = processorTime();
     if (!before || !after || after.all === before.all) return 0;
     return (after.stolen - before.stolen) / (after.all - before.all);
+  };
+}
+
+/** Processor time of this process and of its children that have ended, in the kernel's accounting ticks. */
+function ownTime() {
+  const fields = /\) (.*)$/.exec(read('/proc/self/stat') ?? '')?.[1].split(' ') ?? [];
+  const [user, system, childrenUser, childrenSystem] = fields.slice(11, 15).map(Number); // proc(5): fields 14 to 17
+  return user + system + childrenUser + childrenSystem;
+}
+
+/**
+ * Starts watching the processor time that others use. The returned function gives its share of all cores' time. Call it
+ * when all children have ended, because the kernel adds their time then.
+ * @returns {() => number}
+ */
+function watchOtherWork() {
+  const [before, ownBefore] = [processorTime(), ownTime()];
+  return () => {
+    const [after, own] = [processorTime(), ownTime() - ownBefore];
+    if (!before || !after || after.all === before.all || Number.isNaN(own)) return 0;
+    return Math.max(0, (after.busy - before.busy - own) / (after.all - before.all));
   };
 }
 
@@ -134,7 +156,7 @@ async function findWarnings({ machine, pin, virtualization: kind }) {
   }
   const busy = await busyShare();
   if (busy > BUSY_LIMIT) {
-    warnings.push(`Other processes use ${percent(busy)} of the processor time: stop them and measure again.`);
+    warnings.push(`${BUSY_NOW} ${percent(busy)} of the processor time: stop them and measure again.`);
   }
   return warnings;
 }
@@ -151,11 +173,21 @@ async function describeMachine({ cores, signal }) {
 /** @typedef {Awaited<ReturnType<typeof describeEnvironment>>} Environment */
 
 /**
- * The `environment` of a run file.
- * @param {{cores: number[] | null, pin: boolean, signal?: AbortSignal}} options
+ * Where the two processes run.
+ * @typedef {object} Placement
+ * @property {number[] | null} cores two core numbers; null: chosen from the topology
+ * @property {boolean} pin false: the scheduler places the processes
+ * @property {boolean} [sameCore] both on the first of the two cores
  */
-async function describeEnvironment({ cores, pin, signal }) {
-  const machine = await describeMachine({ cores, signal });
+
+/**
+ * The `environment` of a run file.
+ * @param {Placement & {signal?: AbortSignal}} options
+ */
+async function describeEnvironment({ cores, pin, sameCore = false, signal }) {
+  let machine = await describeMachine({ cores, signal });
+  const [first, second] = machine.pinnedCores;
+  if (sameCore && first !== second) machine = await describeMachine({ cores: [first, first], signal });
   const kind = virtualization(machine.hypervisor);
   return {
     cpu: os.cpus()[0]?.model.trim() ?? 'unknown',
@@ -169,6 +201,8 @@ async function describeEnvironment({ cores, pin, signal }) {
     placement: pin ? machine.placement : 'not pinned',
     clock: machine.clock,
     warnings: await findWarnings({ machine, pin, virtualization: kind }),
+    /** The share of the processor time that other processes used during the run; null until it has ended. */
+    otherWork: /** @type {number | null} */ (null),
   };
 }
 
@@ -178,4 +212,22 @@ function stolenWarning(share) {
   return `The hypervisor took ${percent(share)} of the cores' time during the run: the highest percentiles are affected.`;
 }
 
-module.exports = { describeEnvironment, describeMachine, watchStolenTime, stolenWarning };
+/** Is this warning about other processes from before the run? @param {string} warning */
+const isBusyWarning = (warning) => warning.startsWith(BUSY_NOW);
+
+/** @param {number} share of the processor time that other processes used during the run */
+function otherWorkWarning(share) {
+  if (share <= BUSY_LIMIT) return null;
+  return `Other processes used ${percent(share)} of the processor time during the run: stop them and measure again.`;
+}
+
+module.exports = {
+  BUSY_LIMIT,
+  describeEnvironment,
+  describeMachine,
+  isBusyWarning,
+  otherWorkWarning,
+  stolenWarning,
+  watchOtherWork,
+  watchStolenTime,
+};

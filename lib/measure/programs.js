@@ -2,8 +2,9 @@
 // Runs the compiled programs of c-bench/ and reads the lines of JSON that they print. Nothing else in lib/ starts them.
 const { spawn } = require('node:child_process');
 const { existsSync } = require('node:fs');
-const { join } = require('node:path');
+const { isAbsolute, join } = require('node:path');
 const { createInterface } = require('node:readline');
+const { getSystemErrorMap } = require('node:util');
 const { CrossingsError } = require('../channel/errors.js');
 
 /** @typedef {{type: string, [key: string]: any}} ProgramEvent one line printed by a program */
@@ -12,10 +13,10 @@ const directory = join(__dirname, '..', '..', 'build', 'Release');
 
 /**
  * The path of a compiled program.
- * @param {string} name such as 'crossings-bench'
+ * @param {string} name such as 'crossings-bench', or the absolute path of another build's program
  */
 function programPath(name) {
-  const path = join(directory, name);
+  const path = isAbsolute(name) ? name : join(directory, name);
   if (!existsSync(path)) {
     throw new CrossingsError(
       'ERR_NOT_BUILT',
@@ -43,14 +44,22 @@ async function runProgram(name, args, control) {
 const NODE_LIMIT_MS = 60_000;
 
 /**
+ * What run() takes besides a command.
+ * @typedef {object} Control
+ * @property {AbortSignal} [signal]
+ * @property {(event: ProgramEvent) => void} [onEvent]
+ * @property {number} [inherit] a file descriptor that the program gets as descriptor 3
+ */
+
+/**
  * Runs a command that starts Node, and returns the events that it printed. After NODE_LIMIT_MS it is killed.
  * @param {string[]} command
- * @param {{signal?: AbortSignal}} control
+ * @param {Control} control
  */
-async function runNode(command, { signal }) {
+async function runNode(command, { signal, ...control }) {
   const late = AbortSignal.timeout(NODE_LIMIT_MS);
   try {
-    return await run('node', command, { signal: signal ? AbortSignal.any([signal, late]) : late });
+    return await run('node', command, { ...control, signal: signal ? AbortSignal.any([signal, late]) : late });
   } catch (error) {
     if (late.aborted && !signal?.aborted)
       throw new CrossingsError('ERR_STALLED', `timed out after ${NODE_LIMIT_MS / 1000} s`);
@@ -58,15 +67,19 @@ async function runNode(command, { signal }) {
   }
 }
 
+/** "spawn /x/crossings-bench EMFILE" -> "too many open files". @param {NodeJS.ErrnoException} error */
+const reasonOf = ({ errno, message }) => (errno && getSystemErrorMap().get(errno)?.[1]) || message;
+
 /**
  * @param {string} name for error messages
  * @param {string[]} command
- * @param {{signal?: AbortSignal, onEvent?: (event: ProgramEvent) => void}} [control]
+ * @param {Control} [control]
  * @returns {Promise<ProgramEvent[]>}
  */
-async function run(name, [command, ...args], { signal, onEvent } = {}) {
+async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) {
   signal?.throwIfAborted();
-  const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const extra = inherit === undefined ? [] : [inherit];
+  const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe', ...extra] });
   const kill = () => {
     try {
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
@@ -79,7 +92,7 @@ async function run(name, [command, ...args], { signal, onEvent } = {}) {
   // Listen first: a process that fails to start emits its error early, and has no streams.
   /** @type {Promise<[number | null, NodeJS.Signals | null]>} */
   const ended = new Promise((resolve, reject) => {
-    child.on('error', ({ message }) => reject(new CrossingsError('ERR_PROGRAM', `Cannot run ${name}: ${message}`)));
+    child.on('error', (error) => reject(new CrossingsError('ERR_PROGRAM', `Cannot run ${name}: ${reasonOf(error)}`)));
     child.on('close', (code, killer) => resolve([code, killer]));
   });
   /** @type {ProgramEvent[]} */

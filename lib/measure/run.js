@@ -3,9 +3,15 @@
 // up, and the parts that every run file has. Each benchmark defines for itself what one sample is.
 const { randomUUID } = require('node:crypto');
 const { version } = require('../../package.json');
-const { describeEnvironment, stolenWarning, watchStolenTime } = require('./environment.js');
+const {
+  describeEnvironment,
+  isBusyWarning,
+  otherWorkWarning,
+  stolenWarning,
+  watchOtherWork,
+  watchStolenTime,
+} = require('./environment.js');
 
-const SCHEMA = 'crossings/run/1';
 const MAX_SHOWN = 0.99; // of the progress, until the run has ended
 
 /**
@@ -27,22 +33,26 @@ const MAX_SHOWN = 0.99; // of the progress, until the run has ended
 
 /** A run in progress. */
 class RunInProgress {
+  #schema;
   #startedAt;
   #began;
   #id;
   #onProgress;
   #expectedMs;
   #stolenShare = watchStolenTime();
+  #otherShare = watchOtherWork();
 
   /**
+   * @param {string} schema of the file
    * @param {import('./environment.js').Environment} environment
    * @param {{startedAt: Date, began: number, expectedMs: number | null}} times
    * @param {RunControl} control
    */
-  constructor(environment, { startedAt, began, expectedMs }, { id = randomUUID(), onProgress = () => {} }) {
+  constructor(schema, environment, { startedAt, began, expectedMs }, { id = randomUUID(), onProgress = () => {} }) {
     this.environment = environment;
     /** The options that place the compiled programs on their cores. */
     this.placement = environment.pinnedCores ? ['--cores', environment.pinnedCores.join(',')] : ['--no-pin'];
+    this.#schema = schema;
     this.#startedAt = startedAt;
     this.#began = began;
     this.#id = id;
@@ -78,10 +88,16 @@ class RunInProgress {
     return maxSamples;
   }
 
-  /** Call it after the last sample: adds a warning about what happened to the machine during the run. */
+  /** Call it after the last sample: records what others did with the machine during the run, and warns of it. */
   end() {
-    const warning = stolenWarning(this.#stolenShare());
-    if (warning) this.environment.warnings.push(warning);
+    const other = this.#otherShare();
+    this.environment.otherWork = Number(other.toFixed(3));
+    const busy = otherWorkWarning(other);
+    // The share of the whole run replaces the one from before it.
+    if (busy) this.environment.warnings = this.environment.warnings.filter((warning) => !isBusyWarning(warning));
+    for (const warning of [stolenWarning(this.#stolenShare()), busy]) {
+      if (warning) this.environment.warnings.push(warning);
+    }
   }
 
   /**
@@ -93,7 +109,7 @@ class RunInProgress {
    */
   file(parameters, rest) {
     return {
-      schema: SCHEMA,
+      schema: this.#schema,
       id: this.#id,
       startedAt: this.#startedAt.toISOString(),
       tool: { version },
@@ -106,15 +122,16 @@ class RunInProgress {
 
 /**
  * Begins a run by examining the machine.
- * @param {{cores: number[] | null, pin: boolean}} options
+ * @param {import('./environment.js').Placement} placement
  * @param {number | null} expectedMs how long the run will take, for its progress; null: unknown
  * @param {RunControl} [control]
+ * @param {string} [schema] of the file
  */
-async function beginRun({ cores, pin }, expectedMs, control = {}) {
+async function beginRun({ cores, pin, sameCore }, expectedMs, control = {}, schema = 'crossings/run/1') {
   const times = { startedAt: new Date(), began: performance.now(), expectedMs };
   control.onProgress?.({ fraction: 0, doing: 'examining the machine' });
-  const environment = await describeEnvironment({ cores, pin, signal: control.signal });
-  return new RunInProgress(environment, times, control);
+  const environment = await describeEnvironment({ cores, pin, sameCore, signal: control.signal });
+  return new RunInProgress(schema, environment, times, control);
 }
 
 module.exports = { beginRun };

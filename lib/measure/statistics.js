@@ -10,7 +10,7 @@
  */
 function quantile(samples, p) {
   if (samples.length === 0) return Number.NaN;
-  const sorted = [...samples].sort((a, b) => a - b);
+  const sorted = Float64Array.from(samples).sort();
   const position = (sorted.length - 1) * p;
   const below = Math.floor(position);
   const above = Math.ceil(position);

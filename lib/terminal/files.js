@@ -1,8 +1,22 @@
 'use strict';
 // Output files: checked before the work begins, and written completely or not at all.
-const { accessSync, constants, realpathSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} = require('node:fs');
 const { dirname, resolve } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
+const { flagOf } = require('./arguments.js');
 
 /** "ENOSPC: no space left on device, write" -> "no space left on device". @param {unknown} error */
 const reasonOf = (error) => /** @type {Error} */ (error).message.replace(/^E\w+: /, '').replace(/, \w+( '.*')?$/, '');
@@ -35,6 +49,78 @@ function checkWritable(option, path) {
 }
 
 /**
+ * The paths that were given to options, by option: {hdrPaced: 'x'} -> {'--hdr-paced': 'x'}.
+ * @param {any} options as commander read them
+ * @param {string[]} names of the options that take a file
+ * @returns {{[option: string]: string}}
+ */
+function givenFiles(options, names) {
+  const given = names.filter((name) => options[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [flagOf(name), options[name]]));
+}
+
+/**
+ * Rejects the paths of several options if one cannot be written or two are the same file.
+ * @param {{[option: string]: string}} paths by option, such as '--json'
+ */
+function checkAllWritable(paths) {
+  /** @type {Map<string, string>} */
+  const options = new Map();
+  for (const [option, path] of Object.entries(paths)) {
+    checkWritable(option, path);
+    const target = existsSync(path) ? realpathSync(path) : resolve(path);
+    const other = options.get(target);
+    const isDevice = existsSync(path) && !statSync(path).isFile();
+    if (other && !isDevice) {
+      throw new CrossingsError('ERR_USAGE', `${other} and ${option} must be different files; both are "${path}".`);
+    }
+    options.set(target, option);
+  }
+}
+
+/**
+ * Reads a file that anybody may have made. Never waits, and never reads more than allowed: a pipe would wait for its other end, and
+ * a file in /proc has the size 0 and may have no end.
+ * @param {string} path
+ * @param {number} maxBytes
+ */
+function readSmall(path, maxBytes) {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const status = fstatSync(file);
+    if (!status.isFile()) throw new Error(status.isDirectory() ? 'it is a folder' : 'it is not a regular file');
+    const bytes = Buffer.allocUnsafe(Math.min(Math.max(status.size, 2 ** 16), maxBytes) + 1);
+    let size = 0;
+    for (let read = 1; read > 0 && size < bytes.length; size += read) {
+      read = readSync(file, bytes, size, bytes.length - size, null);
+    }
+    if (status.size > maxBytes || size === bytes.length) throw new Error(`it is larger than ${maxBytes >> 20} MiB`);
+    return bytes.toString('utf8', 0, size);
+  } finally {
+    closeSync(file);
+  }
+}
+
+const MAX_VALUES = 100_000; // the largest files that we write hold a third of it
+const MAX_DEPTH = 64;
+
+/**
+ * Rejects JSON that is not worth checking against a schema: a check reports every fault, which takes a kilobyte for each, and what is
+ * nested deeply cannot be written as JSON again.
+ * @param {unknown} json
+ */
+function checkExtent(json) {
+  let left = MAX_VALUES;
+  const visit = (/** @type {unknown} */ value, /** @type {number} */ depth) => {
+    if (--left < 0) throw new Error(`it holds more than ${MAX_VALUES.toLocaleString('en-US')} values`);
+    if (depth > MAX_DEPTH) throw new Error(`it is nested more than ${MAX_DEPTH} levels deep`);
+    if (typeof value !== 'object' || value === null) return;
+    for (const member of Array.isArray(value) ? value : Object.values(value)) visit(member, depth + 1);
+  };
+  visit(json, 1);
+}
+
+/**
  * Writes a file atomically: a reader never sees half of it. A device or a pipe is written directly.
  * @param {string} path
  * @param {string} text
@@ -54,4 +140,4 @@ function writeWhole(path, text) {
   }
 }
 
-module.exports = { checkWritable, writeWhole };
+module.exports = { checkAllWritable, checkExtent, checkWritable, givenFiles, readSmall, reasonOf, writeWhole };

@@ -17,16 +17,17 @@ function styleFor(stream) {
 }
 
 /**
- * Breaks a text at spaces into lines of at most `width` columns.
+ * Breaks a text at spaces into lines of at most `width` columns, fewer on a narrower terminal.
  * @param {string} text
  * @param {number} width
  * @param {string} [indent] before every line except the first
  */
 function wrap(text, width, indent = '') {
+  const limit = Math.min(width, process.stdout.columns || width);
   const lines = [''];
   for (const word of text.split(' ')) {
     const line = lines[lines.length - 1];
-    if (line && line.length + 1 + word.length > width) lines.push(indent + word);
+    if (line && line.length + 1 + word.length > limit) lines.push(indent + word);
     else lines[lines.length - 1] = line ? `${line} ${word}` : word;
   }
   return lines.join('\n');

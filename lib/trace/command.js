@@ -1,7 +1,7 @@
 'use strict';
 // `crossings trace MECHANISM`: records what two processes do to pass a few messages.
 const { Command } = require('commander');
-const { checkWritable, writeWhole } = require('../terminal/files.js');
+const { checkAllWritable, givenFiles, writeWhole } = require('../terminal/files.js');
 const { styleFor, wrap } = require('../terminal/style.js');
 const { traceText } = require('./file.js');
 const { renderBill, renderLog } = require('./log.js');
@@ -44,7 +44,7 @@ function printTrace(trace) {
  * @param {AbortSignal} signal
  */
 async function trace(mechanism, options, signal) {
-  for (const name of Object.keys(FILES)) if (options[name] !== undefined) checkWritable(`--${name}`, options[name]);
+  checkAllWritable(givenFiles(options, Object.keys(FILES)));
   const recorded = await recordTrace({ mechanism, messages: options.messages }, { signal });
   for (const [name, toText] of Object.entries(FILES)) if (options[name]) writeWhole(options[name], toText(recorded));
   printTrace(recorded);

@@ -3,13 +3,21 @@ import { byId, fillRows, h, showParagraphs, showText } from '../shared/dom.js';
 import { dateTime, duration, rate, significant } from '../shared/format.js';
 import { named } from '../shared/mechanisms.js';
 
-/** @param {{a: number, b: number, ratio: number, verdict: string}} compared @param {(value: number) => string} format */
-const cells = ({ a, b, ratio, verdict }, format) => [
-  format(a),
-  format(b),
-  significant(ratio),
-  h('span', { class: verdict }, verdict === 'undetected' ? 'no detectable difference' : verdict),
-];
+/**
+ * @param {{a: number, b: number, ratio: number, low: number, high: number, verdict: string} | null} compared null: not
+ *   measured in both runs
+ * @param {(value: number) => string} format
+ */
+const cells = (compared, format) => {
+  if (!compared) return ['–', '–', '–', '–'];
+  const { a, b, ratio, low, high, verdict } = compared;
+  return [
+    format(a),
+    format(b),
+    `${significant(ratio)} (${significant(low)} to ${significant(high)})`,
+    h('span', { class: verdict }, verdict === 'undetected' ? 'no detectable difference' : verdict),
+  ];
+};
 
 /** @param {any} comparison the answer of /api/compare */
 export function showComparison({ a, b, mechanisms, sentences, caution }) {

@@ -54,7 +54,7 @@ function showEnvironment({ environment, floors, results, tool }) {
 
 /** @param {RunAnswer} answer */
 function stateOf({ state, run, partial, error }) {
-  const measured = (run ?? partial)?.results.length ? ' The charts show what was measured before.' : '';
+  const measured = (run ?? partial)?.results.length ? ' The charts show what was measured until then.' : '';
   return {
     running: 'This run is in progress. The charts fill in as samples arrive.',
     done: '',

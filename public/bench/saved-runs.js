@@ -1,5 +1,6 @@
 // The list of runs: open one, select two to compare, delete.
 import { call } from '../shared/api.js';
+import { confirmDelete, setUpConfirm } from '../shared/confirm.js';
 import { byId, fillRows, h } from '../shared/dom.js';
 import { byteCount, dateTime } from '../shared/format.js';
 import { named } from '../shared/mechanisms.js';
@@ -36,7 +37,7 @@ function row({ id, startedAt, state, parameters, mechanisms }) {
     type: 'button',
     class: 'plain',
     'aria-label': `Delete the run of ${name}`,
-    onclick: () => confirmDelete(id, name),
+    onclick: () => confirmDelete({ id, startedAt }),
   };
   return [
     h('span', { class: 'named' }, h('label', { class: 'box' }, box), h('a', { href: `#run=${id}` }, name)),
@@ -51,18 +52,12 @@ function row({ id, startedAt, state, parameters, mechanisms }) {
 
 /** Fetch the list and show it. */
 export async function showSavedRuns() {
-  ({ runs } = await call('/api/runs'));
+  const answer = await call('/api/runs');
+  runs = answer.runs.filter((/** @type {SavedRun} */ { kind }) => kind === 'bench');
   for (const id of selected) if (!runs.some((run) => run.id === id)) selected.delete(id);
   byId('saved-runs').hidden = runs.length === 0;
   fillRows(byId('saved-rows'), runs.map(row));
   showSelection();
-}
-
-/** @param {string} id @param {string} name */
-function confirmDelete(id, name) {
-  byId('confirm-text').textContent = `Delete the run of ${name}? This cannot be undone.`;
-  byId('confirm').dataset.id = id;
-  byId('confirm').showModal();
 }
 
 /**
@@ -76,17 +71,9 @@ export function setUpSavedRuns({ onDelete, onCompare, onError }) {
     const [candidate, baseline] = runs.filter(({ id }) => selected.has(id));
     onCompare(baseline.id, candidate.id);
   });
-  byId('confirm-no').addEventListener('click', () => byId('confirm').close());
-  byId('confirm-yes').addEventListener('click', async () => {
-    const { id } = byId('confirm').dataset;
-    try {
-      await call(`/api/runs/${id}`, { method: 'DELETE' });
-    } catch (/** @type {any} */ error) {
-      if (error.code !== 'ERR_NO_RUN') onError(error); // otherwise another page has deleted it already
-    }
-    byId('confirm').close();
+  setUpConfirm(async (id) => {
     await showSavedRuns();
     byId(runs.length ? 'saved-title' : 'start').focus();
     onDelete(id);
-  });
+  }, onError);
 }

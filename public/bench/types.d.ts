@@ -1,6 +1,4 @@
 // The types of this page's modules and of the server's answers; lib/bench/run.schema.json has the units.
-declare const Chart: typeof import('chart.js').Chart;
-
 interface Summary {
   median: number;
   q1: number;
@@ -50,6 +48,7 @@ type RunState = 'running' | 'done' | 'failed' | 'cancelled';
 type ChartName = 'throughput' | 'percentiles' | 'distribution' | 'crossings';
 interface RunAnswer {
   id: string;
+  kind: string;
   startedAt: string;
   mechanisms: string[];
   state: RunState;
@@ -62,13 +61,13 @@ interface RunAnswer {
 }
 interface SavedRun {
   id: string;
+  kind: string;
   startedAt: string;
   state: RunState;
   parameters: Parameters;
   mechanisms: string[];
 }
 
-type Canvas = CanvasRenderingContext2D;
 /** One kind of chart. `any` is an object of Chart.js. */
 interface Drawing {
   /** The height of a row, if the chart has one per mechanism. */
@@ -86,13 +85,4 @@ interface Drawing {
   rows(figures: Figures): (Node | string)[][];
   /** The text alternative. */
   describe(figures: Figures): string;
-}
-/** A label at x, as near to y as other labels allow, with a thin line from its anchor. */
-interface Label {
-  mechanism: string;
-  text: string;
-  x: number;
-  y: number;
-  anchorX: number;
-  anchorY: number;
 }

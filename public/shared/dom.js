@@ -34,9 +34,12 @@ export function showText(element, text) {
   element.hidden = text === '';
 }
 
+/** The commands that a sentence names in backticks, as code. @param {string} sentence */
+const withCode = (sentence) => sentence.split('`').map((part, i) => (i % 2 === 1 ? h('code', {}, part) : part));
+
 /** @param {HTMLElement} element @param {string[]} sentences hides the element if there are none */
 export function showParagraphs(element, sentences) {
-  element.replaceChildren(...sentences.map((sentence) => h('p', {}, sentence)));
+  element.replaceChildren(...sentences.map((sentence) => h('p', {}, ...withCode(sentence))));
   element.hidden = sentences.length === 0;
 }
 

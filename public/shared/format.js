@@ -1,4 +1,4 @@
-// How numbers are shown, the same on both pages and in the terminal (lib/terminal/numbers.js): three significant digits,
+// How numbers are shown, the same on all pages and in the terminal (lib/terminal/numbers.js): three significant digits,
 // thousands separators, no exponent.
 
 /**
@@ -38,6 +38,14 @@ export const duration = (ns) => (ns === null || ns === undefined ? '–' : scale
 /** 44032492 -> "44.0 M/s". @param {number} perSecond */
 export const rate = (perSecond) => scaled(perSecond, RATES);
 
+/** A tick of a linear axis: 2500 -> "2.5 µs", 0 -> "0". @param {number} ns */
+export function linearTimeTick(ns) {
+  if (ns === 0) return '0';
+  const thousands = Math.max(0, Math.min(Math.floor(Math.log10(Math.abs(ns)) / 3), TIMES.length - 1));
+  const value = (ns / 1000 ** thousands).toLocaleString('en-US', { maximumSignificantDigits: 3 });
+  return `${value} ${TIMES[thousands]}`;
+}
+
 /** A tick of an axis: 1e5 -> "100 µs". @param {number} ns */
 export const timeTick = (ns) => scaled(ns, TIMES, 1);
 /** A tick of an axis. @param {number} perSecond */
@@ -48,6 +56,15 @@ export function byteCount(bytes) {
   if (bytes >= 1 << 20 && bytes % (1 << 20) === 0) return `${bytes >> 20} MiB`;
   if (bytes >= 1 << 10 && bytes % (1 << 10) === 0) return `${bytes >> 10} KiB`;
   return `${bytes.toLocaleString('en-US')} bytes`;
+}
+
+/** The same, short enough for an axis: 64 -> "64 B". @param {number} bytes */
+export const byteTick = (bytes) => byteCount(bytes).replace(' bytes', ' B');
+
+/** A p-value: 0.0312 -> "p = 0.031". @param {number | null | undefined} p */
+export function pValue(p) {
+  if (p === null || p === undefined) return 'no p-value';
+  return p < 0.001 ? 'p < 0.001' : `p = ${significant(p, 2)}`;
 }
 
 /** "20 November 2026, 19:19:38" in the browser's time zone. @param {string} iso @param {'long' | 'medium'} [dateStyle] */

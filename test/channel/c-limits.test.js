@@ -5,12 +5,13 @@ const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { compile } = require('../hostile/build.js');
+const { C_INTERFACE } = require('../native.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'limits-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const flags = ['-O1', '-Wall', '-Wextra', '-Werror', '-Wl,--wrap=bind,--wrap=poll'];
-const program = compile(join(folder, 'limits'), ['test/hostile/limits.c', 'native/crossings.c'], flags);
+const flags = ['-O1', '-Wall', '-Wextra', '-Werror', '-Wl,--wrap=bind,--wrap=poll,--wrap=pthread_create'];
+const program = compile(join(folder, 'limits'), ['test/hostile/limits.c', ...C_INTERFACE], flags);
 const names = spawnSync(program, [], { encoding: 'utf8' }).stdout.trim().split('\n');
 
 test.each(names)('%s', (name) => {

@@ -25,6 +25,14 @@ test('a cursor reads numbers, text and byte ranges in place', async () => {
   expect(found).toBe(true);
 });
 
+test('a cursor copies into bytes of another realm', async () => {
+  const [a, b] = await pair();
+  const target = require('node:vm').runInNewContext('new Uint8Array(2)');
+  a.trySend('ab');
+  b.tryRead((/** @type {any} */ cursor) => cursor.copy(target));
+  expect([...target]).toEqual([97, 98]);
+});
+
 test('tryRead returns false when there is no message', async () => {
   const [, b] = await pair();
   expect(b.tryRead(() => {})).toBe(false);

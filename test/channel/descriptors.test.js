@@ -36,6 +36,24 @@ describe('openChannel refuses a descriptor', () => {
     expect(await runScript(script).ended).toEqual({ ...success, output });
   });
 
+  // It was refused, but also forgotten: close() left it open, and the peer was never told.
+  test('of a client or a server in the middle of its handshake, which are still told of the end', async () => {
+    const server = await listen(newPath());
+    const before = countDescriptors();
+    const connecting = connect(server.path);
+    const fds = readdirSync('/proc/self/fd').map(Number);
+    for (let turn = 0; turn < 5; turn++) {
+      for (const fd of fds) await expect(openChannel(fd)).rejects.toEqual(invalid);
+      fds.splice(0, fds.length, ...readdirSync('/proc/self/fd').map(Number));
+    }
+    const [a, b] = await Promise.all([connecting, server.accept()]);
+    await a.close();
+    expect(await b.receive()).toBe(null);
+    await b.close();
+    expect(countDescriptors()).toBe(before);
+    await server.close();
+  });
+
   test('of a channel of another thread', async () => {
     const [a, b] = await pair();
     const fds = readdirSync('/proc/self/fd').map(Number);

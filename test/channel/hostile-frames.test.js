@@ -202,7 +202,7 @@ test('more requests than the window admits are all answered, in both directions 
   for (const each of [...fromA, ...fromB]) if (each.length !== 3000) throw new Error(`${each.length}`);
 });
 
-test('the inbox is limited by the own capacity, whatever the peer chose', async () => {
+test('the inbox limit depends on the capacity of this side, not of the peer', async () => {
   const { channel, port } = channelPair({ capacity: CAPACITY });
   const b = await openChannel(port.take(), { capacity: 64 * CAPACITY });
   const a = await channel;

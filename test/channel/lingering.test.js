@@ -6,6 +6,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { closing, crossings, errorWith, library, newPath, pause, success, watch } = require('./support.js');
 const { compile } = require('../hostile/build.js');
+const { RING } = require('../native.js');
 const { root, until } = require('../support.js');
 const { native } = require('../../lib/channel/native.js');
 
@@ -16,7 +17,7 @@ const { listen } = crossings;
 
 const folder = mkdtempSync(join(tmpdir(), 'lingering-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const program = compile(join(folder, 'lingering'), ['test/hostile/lingering.c'], ['-O1']);
+const program = compile(join(folder, 'lingering'), ['test/hostile/lingering.c', ...RING], ['-O1']);
 const countDescriptors = () => readdirSync('/proc/self/fd').length;
 
 /** Watches how late a timer is. */

@@ -375,3 +375,28 @@ test('channels that do not keep the process alive take turns', async () => {
   stopped = true;
   expect(served).toBe(true);
 });
+
+// After many small messages, the clock was read for every 64th: 64 large ones, which took seconds, were received in one turn.
+test.each(['for await', 'receive'])('a turn of the event loop ends after one large message (%s)', async (way) => {
+  const capacity = 2 ** 26;
+  const [a, b] = await pair({ capacity });
+  const large = Buffer.alloc(2 ** 22); // no processor copies it within the budget of a turn
+  for (let i = 0; i < 3000; i++) a.trySend('small');
+  for (let i = 0; i < 14; i++) expect(a.trySend(large)).toBe(true);
+  await a.close();
+  let inThisTurn = 0;
+  let most = 0;
+  const count = (/** @type {Buffer} */ { length }) => {
+    if (length === large.length) most = Math.max(most, ++inThisTurn);
+  };
+  const turns = (function nextTurn() {
+    inThisTurn = 0;
+    return setImmediate(() => b.state === 'closed' || nextTurn());
+  })();
+  if (way === 'for await') for await (const message of b) count(message);
+  else for (let message = await b.receive(); message !== null; message = await b.receive()) count(message);
+  await b.close();
+  clearImmediate(turns);
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThanOrEqual(2);
+});

@@ -1,12 +1,13 @@
 /*
- * Fuzz target: reading and sending frames through native/crossings.c and native/ring.h, while the peer stores anything
+ * Fuzz target: reading and sending frames through native/messages.c and native/ring.h, while the peer stores anything
  * into its region. The input is a list of steps of both sides. Every result is compared with what docs/protocol.md says
  * of the memory at that moment, computed here a second time.
  */
-#include "../../native/crossings.c"
+#include "../../native/channel.h"
 
 #include "fuzz.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 
 #define CAPACITY RING_MIN_CAPACITY

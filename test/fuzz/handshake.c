@@ -71,8 +71,9 @@ static int some_descriptor(struct input *input, struct offer *offer) {
     return two[0];
 }
 
-/* Send one packet. Returns whether it is a valid hello; *sent: whether the kernel took it. */
-static bool send_packet(struct input *input, int fd, bool *sent) {
+/* Send one packet. Returns whether it is a valid hello for a side that asks for an authenticated channel, or does not:
+ * *authenticated. *sent: whether the kernel took it. */
+static bool send_packet(struct input *input, int fd, bool *sent, bool *authenticated) {
     static _Alignas(struct cmsghdr) char control[CMSG_SPACE(MOST_DESCRIPTORS * sizeof(int))];
     static int descriptors[MOST_DESCRIPTORS];
     char packet[MOST_PACKET] = {0};
@@ -80,13 +81,16 @@ static bool send_packet(struct input *input, int fd, bool *sent) {
     uint32_t shape = take(input, 1), count = shape & 0x80 ? take(input, 1) % (MOST_DESCRIPTORS + 1) : 1;
     for (uint32_t i = 0; i < count; i++) /* many descriptors are copies of the second one */
         descriptors[i] = i < 2 ? some_descriptor(input, i == 0 ? &offer : &ignored) : dup(descriptors[1]);
-    uint32_t hello[4] = {RING_MAGIC, RING_VERSION, offer.is_region ? offer.capacity : RING_MIN_CAPACITY, 0};
+    uint32_t flags = shape & 0x10 ? RING_FLAG_AUTHENTICATED : 0;
+    uint32_t hello[4] = {RING_MAGIC, RING_VERSION, offer.is_region ? offer.capacity : RING_MIN_CAPACITY, flags};
     if (shape & 0x40) {
         uint32_t index = take(input, 1) % 4;
         hello[index] = take(input, 4);
     }
     memcpy(packet, hello, sizeof hello);
-    size_t size = shape & 0x20 ? take(input, 1) % (MOST_PACKET + 1) : sizeof hello;
+    bool has_key = hello[3] & RING_FLAG_AUTHENTICATED;
+    size_t expected = sizeof hello + (has_key ? sizeof(struct siphash_key) : 0);
+    size_t size = shape & 0x20 ? take(input, 1) % (MOST_PACKET + 1) : expected;
     struct iovec data = {packet, size};
     struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
     if (count > 0) {
@@ -102,15 +106,16 @@ static bool send_packet(struct input *input, int fd, bool *sent) {
     *sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
     for (uint32_t i = 0; i < count; i++)
         close(descriptors[i]);
-    return size == sizeof hello && count == 1 && offer.is_region && hello[0] == RING_MAGIC &&
-           hello[1] == RING_VERSION && hello[2] == offer.capacity;
+    *authenticated = (shape & 0x08) != 0;
+    return size == expected && count == 1 && offer.is_region && hello[0] == RING_MAGIC && hello[1] == RING_VERSION &&
+           hello[2] == offer.capacity && has_key == *authenticated;
 }
 
-static void receive_packet(int fd, bool sent, bool valid) {
+static void receive_packet(int fd, bool sent, bool valid, bool authenticated) {
     char reason[HANDSHAKE_REASON_BYTES] = "";
     struct region region;
     long mappings = guarded_mappings;
-    enum handshake_status status = handshake_receive(fd, &region, reason);
+    enum handshake_status status = handshake_receive(fd, authenticated, &region, reason);
     if (!sent)
         CHECK(status == HANDSHAKE_AGAIN);
     else if (valid)
@@ -132,13 +137,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     close(lowest);
     CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
     for (int packets = 0; packets < 4 && (packets == 0 || input.left > 0); packets++) {
-        bool sent, valid = send_packet(&input, ends[1], &sent);
-        receive_packet(ends[0], sent, valid);
+        bool sent, authenticated, valid = send_packet(&input, ends[1], &sent, &authenticated);
+        receive_packet(ends[0], sent, valid, authenticated);
     }
     /* What comes after the handshake is a doorbell, whatever it is. */
     while (input.left > 0) {
-        bool sent;
-        send_packet(&input, ends[1], &sent);
+        bool sent, ignored;
+        send_packet(&input, ends[1], &sent, &ignored);
         if (!doorbell_drain(ends[0]))
             break;
     }

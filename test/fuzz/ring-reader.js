@@ -1,6 +1,6 @@
 'use strict';
 // Fuzzes the JavaScript reader of a ring over arbitrary memory, without the addon. Properties: it throws nothing but
-// ERR_PEER_CORRUPT, it reads only what lies in the region, each frame moves it on as docs/protocol.md says, and what it
+// ERR_PEER_CORRUPT, it reads only inside the region, each frame moves it on as docs/protocol.md says, and what it
 // copies is what the memory holds.
 const assert = require('node:assert');
 const { RingReader } = require('../../lib/channel/ring-reader.js');
@@ -16,6 +16,7 @@ const region = () => ({
   buffer: new ArrayBuffer(HEADER + 2 * CAPACITY),
   capacity: CAPACITY,
   neverSleeps: false,
+  key: null,
 });
 
 const mine = region();

@@ -103,7 +103,7 @@ static void step_polite_request(struct attacker *attacker) {
 }
 
 static void step_response(struct attacker *attacker) {
-    write_frame(attacker, 4 + attack_below(attacker, 64), RING_KIND_ANSWER + attack_below(attacker, 2));
+    write_frame(attacker, 4 + attack_below(attacker, 64), RING_KIND_RESPONSE + attack_below(attacker, 2));
 }
 
 /* Read what the victim sent, and answer its requests. Also checks that a victim never publishes an invalid frame. */
@@ -120,11 +120,11 @@ static bool read_and_answer(struct attacker *attacker) {
             char answer[64] = "1234 an answer";
             memcpy(answer, body, sizeof number);
             uint32_t bytes = sizeof number + attack_below(attacker, sizeof answer - sizeof number);
-            if (ring_write(&attacker->writer, answer, bytes, RING_KIND_ANSWER + attack_below(attacker, 2)) == RING_OK)
+            if (ring_write(&attacker->writer, answer, bytes, RING_KIND_RESPONSE + attack_below(attacker, 2)) == RING_OK)
                 ring_publish(&attacker->writer);
             attacker->counts.answers++;
         }
-        if ((kind == RING_KIND_ANSWER || kind == RING_KIND_REFUSAL) && attacker->open_requests > 0)
+        if ((kind == RING_KIND_RESPONSE || kind == RING_KIND_REFUSAL) && attacker->open_requests > 0)
             attacker->open_requests--;
         ring_consume(&attacker->reader, size);
     }

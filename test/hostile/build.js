@@ -3,10 +3,10 @@
 const { spawnSync } = require('node:child_process');
 const { existsSync, readFileSync, readdirSync } = require('node:fs');
 const { join } = require('node:path');
+const { C_INTERFACE, RING } = require('../native.js');
 const { root } = require('../support.js');
 
 const SANITIZED = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
-const NATIVE = ['native/region.c', 'native/handshake.c'];
 const ADDON = readdirSync(join(root, 'native'))
   .filter((name) => name.endsWith('.cc'))
   .map((name) => `native/${name}`);
@@ -33,7 +33,7 @@ function runCompiler(command, args) {
  * @param {string[]} flags
  */
 function compile(output, sources, flags) {
-  const args = ['-std=gnu11', '-D_GNU_SOURCE', '-g', '-pthread', ...flags, '-o', output, ...sources, ...NATIVE];
+  const args = ['-std=gnu11', '-D_GNU_SOURCE', '-g', '-pthread', ...flags, '-o', output, ...sources];
   const problem = runCompiler(compiler, args);
   if (problem) throw new Error(problem);
   return output;
@@ -50,12 +50,12 @@ function hasSanitizers() {
 
 /** @param {string} folder @returns {string} the path of the program */
 const buildPeer = (folder) =>
-  compile(join(folder, 'hostile-peer'), ['test/hostile/hostile-peer.c', 'test/hostile/attacks.c'], ['-O2']);
+  compile(join(folder, 'hostile-peer'), ['test/hostile/hostile-peer.c', 'test/hostile/attacks.c', ...RING], ['-O2']);
 
 /** The victim in C, with the sanitizers if the compiler has them. @param {string} folder */
 function buildVictim(folder) {
   const flags = ['-O1', ...(hasSanitizers() ? SANITIZED : []), '-include', 'test/hostile/guards.h'];
-  return compile(join(folder, 'victim'), ['test/hostile/victim.c', 'native/crossings.c'], flags);
+  return compile(join(folder, 'victim'), ['test/hostile/victim.c', ...C_INTERFACE], flags);
 }
 
 /** The folder of Node's headers that built the addon, or undefined. */
@@ -87,7 +87,7 @@ function addonObstacle() {
 function buildAddon(folder) {
   const common = ['-g1', '-O1', '-fPIC', '-D_GNU_SOURCE', ...SANITIZED];
   const guards = ['-include', 'test/hostile/guards.h']; // in every file that maps or unmaps
-  const objects = NATIVE.map((source) => {
+  const objects = RING.map((source) => {
     const object = join(folder, `${source.replace('/', '-')}.o`);
     const problem = runCompiler(compiler, ['-std=gnu11', ...common, ...guards, '-c', '-o', object, source]);
     if (problem) throw new Error(problem);

@@ -88,7 +88,7 @@ const FAULTS = [
   { call: 'open', errors: ['EACCES', 'EMFILE', 'ENFILE'], most: 1 },
 ];
 
-/** Every fault, at every call that can have it. With a NUMBER, only every so many cases. */
+/** Every fault, at every call that can have it. With a NUMBER n, every n-th case only. */
 async function faults() {
   const { errno } = require('node:os').constants;
   const file = openSync(/** @type {string} */ (process.env.FAULTS), 'r+');

@@ -16,7 +16,7 @@ const SHOWN = 2500; // characters of a victim's last words
  * @property {(string | number)[]} attack its arguments
  * @property {number} [silenceMs] a victim that ticks and then prints nothing for so long has a starved event loop
  * @property {number} [maxMiB] how much private memory the victim may gain
- * @property {number} [pings] the attack ends when the victim's good channel has carried so many messages; it must
+ * @property {number} [pings] the attack ends when the victim's good channel has carried this many messages; it must
  * @property {boolean} [mustEnd] must the victim end every session itself, before its own time limit?
  *
  * @typedef {{victim: any, peer: any, failures: string[]}} Outcome

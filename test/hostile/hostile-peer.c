@@ -1,5 +1,5 @@
 /*
- * A peer that lies. It does a true handshake, again and again, and then attacks: see attacks.h. Usage:
+ * A hostile peer. It connects with a valid handshake, again and again, and then attacks: see attacks.h. Usage:
  *
  *   hostile-peer PATH... [--seed N] [--first N] [--sessions N] [--seconds S] [--mutations N]
  *                [--attack NAME,...] [--without NAME,...] [--capacity BYTES] [--ending NAME]
@@ -91,7 +91,7 @@ static bool open_session(struct attacker *attacker) {
     }
     status = handshake_send(attacker->fd, &attacker->mine);
     while (status == HANDSHAKE_OK || status == HANDSHAKE_AGAIN) {
-        status = handshake_receive(attacker->fd, &attacker->peer, reason);
+        status = handshake_receive(attacker->fd, false, &attacker->peer, reason);
         if (status == HANDSHAKE_OK)
             break;
         struct pollfd polled = {.fd = attacker->fd, .events = POLLIN};

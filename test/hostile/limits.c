@@ -1,8 +1,10 @@
 /*
  * Servers in C at their limits: limits NAME runs one test, and limits without arguments lists them. Linked with
- * --wrap=bind and --wrap=poll, for tests that must act right after bind() and before poll().
+ * --wrap=bind, --wrap=poll and --wrap=pthread_create, for tests that must act right after bind() and before poll(), or
+ * count threads.
  */
 #include "../../native/crossings.h"
+#include "../../native/handshake.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -276,6 +279,74 @@ static void a_child_that_closes_leaves_its_parent_alone(void) {
     crossings_unlisten(server);
 }
 
+/* ---- Descriptors of hostile peers ---- */
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
+static int threads_started;
+static bool no_threads;
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
+    if (no_threads)
+        return EAGAIN;
+    threads_started++;
+    return __real_pthread_create(thread, attributes, run, argument);
+}
+
+/* Send a packet with `count` descriptors. */
+static void pass(int fd, const int *descriptors, size_t count) {
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))] = {0};
+    struct iovec data = {"x", 1};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = control};
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(rights), descriptors, count * sizeof(int));
+    EXPECT(sendmsg(fd, &message, 0) == 1);
+}
+
+static bool is_open(int fd) {
+    return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* Without a thread, closing such a socket would wait for the descriptors in it. A client could make a server wait
+ * forever, once it has brought the server to its limit of threads. */
+static void sockets_wait_for_a_thread(void) {
+    enum { PAIRS = 5 };
+    int pairs[PAIRS][2];
+    for (int i = 0; i < PAIRS; i++) {
+        EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pairs[i]) == 0);
+        pass(pairs[i][1], &pairs[i][1], 1);
+        no_threads = i < PAIRS - 1;
+        handshake_close(pairs[i][0]);
+        EXPECT(!no_threads || is_open(pairs[i][0]));
+    }
+    double until = seconds() + 60;
+    for (int i = 0; i < PAIRS; i++)
+        while (is_open(pairs[i][0]) && seconds() < until)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    for (int i = 0; i < PAIRS; i++)
+        EXPECT(!is_open(pairs[i][0]));
+    EXPECT(threads_started == 1);
+}
+
+/* The pages of each are few, but 253 of them made a thread wait for a second. */
+static void many_memfds_are_closed_elsewhere(void) {
+    enum { COUNT = 80, BYTES = 1 << 20 };
+    int pair[2], memory[COUNT];
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair) == 0);
+    for (int i = 0; i < COUNT; i++) {
+        memory[i] = memfd_create("pages", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        EXPECT(memory[i] >= 0 && fallocate(memory[i], 0, 0, BYTES) == 0);
+    }
+    pass(pair[1], memory, COUNT);
+    struct region peer;
+    char reason[HANDSHAKE_REASON_BYTES];
+    EXPECT(handshake_receive(pair[0], false, &peer, reason) == HANDSHAKE_PROTOCOL);
+    EXPECT(threads_started == 1);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -287,6 +358,8 @@ static const struct {
     {"listening for other users does not follow a link", the_mode_of_another_file_is_not_changed},
     {"a wait that a signal handler left does not spoil the next", a_wait_that_was_left_does_not_spoil_the_next},
     {"a link that is switched harms no live server", a_link_that_is_switched_harms_no_live_server},
+    {"sockets with descriptors in them wait for a thread that can close them", sockets_wait_for_a_thread},
+    {"many memfds are closed by another thread", many_memfds_are_closed_elsewhere},
     {"a child that closes its copies leaves its parent alone", a_child_that_closes_leaves_its_parent_alone},
 };
 

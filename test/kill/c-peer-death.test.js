@@ -4,13 +4,14 @@ const { spawnSync } = require('node:child_process');
 const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
+const { C_INTERFACE } = require('../native.js');
 const { root } = require('../support.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'death-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const program = join(folder, 'death-test');
-const sources = ['test/kill/death-test.c', 'native/crossings.c', 'native/handshake.c', 'native/region.c'];
+const sources = ['test/kill/death-test.c', ...C_INTERFACE];
 const flags = ['-std=gnu11', '-D_GNU_SOURCE', '-O2', '-g', '-Wall', '-Wextra', '-Werror'];
 const { status, stderr } = spawnSync(process.env.CC || 'cc', [...flags, '-o', program, ...sources], {
   cwd: root,

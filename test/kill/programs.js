@@ -2,11 +2,11 @@
 // Compiles peer.c twice: as it is, and with the steps of steps.h in the code of native/. Needs only a C compiler.
 const { spawn } = require('node:child_process');
 const { join } = require('node:path');
+const { C_INTERFACE } = require('../native.js');
 const { root } = require('../support.js');
 
 const compiler = process.env.CC || 'cc';
 const FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-O2', '-g', '-Wall', '-Wextra', '-Werror'];
-const NATIVE = ['crossings', 'handshake', 'region'].map((name) => join('native', `${name}.c`));
 const STEPS = join('test', 'kill', 'steps.h');
 
 /** @param {string[]} args */
@@ -26,10 +26,10 @@ async function compile(args) {
  */
 async function buildPrograms(folder) {
   const [plain, stepped] = ['plain', 'stepped'].map((name) => join(folder, name));
-  const objects = NATIVE.map((source) => join(folder, `${source.replaceAll('/', '-')}.o`));
+  const objects = C_INTERFACE.map((source) => join(folder, `${source.replaceAll('/', '-')}.o`));
   await Promise.all([
-    compile(['test/kill/peer.c', ...NATIVE, '-o', plain]),
-    ...NATIVE.map((source, i) => compile(['-include', STEPS, '-c', source, '-o', objects[i]])),
+    compile(['test/kill/peer.c', ...C_INTERFACE, '-o', plain]),
+    ...C_INTERFACE.map((source, i) => compile(['-include', STEPS, '-c', source, '-o', objects[i]])),
   ]);
   await compile(['test/kill/peer.c', 'test/kill/steps.c', ...objects, '-o', stepped]);
   return { plain, stepped };

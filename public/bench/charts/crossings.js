@@ -1,9 +1,9 @@
 // <crossings-chart>: system calls per round trip against round-trip time, with the cost of the calls alone as a curve.
 import { color } from '../../shared/colors.js';
+import { axis, drawLabels, drawMark, logAxis, roomFor, stroke, write } from '../../shared/drawing.js';
 import { crossingCount, duration, significant, timeTick } from '../../shared/format.js';
 import { named } from '../../shared/mechanisms.js';
 import { defineChart, tripNs } from './chart.js';
-import { axis, drawLabels, drawMark, logAxis, roomFor, stroke, write } from './drawing.js';
 
 /** @param {Result} result */
 const calls = (result) => result.crossings.perRoundTrip;

@@ -2,10 +2,10 @@
 // unsmoothed, on a logarithmic scale centered on its median, so that shapes compare even between mechanisms whose times
 // differ a hundredfold. The percentiles chart shows the far tail.
 import { color } from '../../shared/colors.js';
+import { axis, drawMark, roomFor, stepsBetween, stroke, write } from '../../shared/drawing.js';
 import { duration, significant, timeTick } from '../../shared/format.js';
 import { lookOf, named } from '../../shared/mechanisms.js';
-import { defineChart, tripNs } from './chart.js';
-import { axis, drawMark, roomFor, rowAxis, stepsBetween, stroke, write } from './drawing.js';
+import { defineChart, rowAxis, tripNs } from './chart.js';
 
 const [MIN, MAX] = [0.25, 8]; // multiples of the median
 const EDGES = [0.5, 0.8, 1.25, 2, 8, Number.POSITIVE_INFINITY]; // upper edges of the table's columns

@@ -1,26 +1,21 @@
-// <percentiles-chart>: round-trip times by percentile, on the axis that Gil Tene's HdrHistogram made known: each tick adds a
-// nine (90 %, 99 %, 99.9 %), so that the slow tail gets as much room as the bulk.
+// <percentiles-chart>: round-trip times by percentile, on an axis that gives the slow tail as much room as the bulk.
 import { color } from '../../shared/colors.js';
+import { drawLabels, drawMark, logAxis, roomFor, write } from '../../shared/drawing.js';
 import { duration, significant, timeTick } from '../../shared/format.js';
 import { lookOf, named } from '../../shared/mechanisms.js';
+import { MARKED, nines, percentileAxis } from '../../shared/percentiles.js';
 import { defineChart } from './chart.js';
-import { axis, drawLabels, drawMark, logAxis, roomFor, write } from './drawing.js';
 
-/** The position of a percentile on the axis: 0 -> 0, 90 -> 1, 99 -> 2. @param {number} percent */
-const nines = (percent) => -Math.log10(1 - percent / 100);
-const MARKED = [50, 90, 99, 99.9, 99.99, 99.999, 99.9999];
 const COLUMNS = ['min', 'p50', 'p90', 'p99', 'p99.9', 'p99.99', 'max'];
 
 defineChart('percentiles-chart', {
   axes({ results, floors }) {
     const points = results.flatMap(({ roundTrip }) => roundTrip.distribution);
     const times = [...points.map(([, ns]) => ns), floors.cacheLineRoundTripNs ?? points[0][1]];
-    const max = Math.max(...points.map(([percent]) => nines(percent)));
-    const steps = MARKED.map(nines).filter((step) => step <= max);
-    const label = (/** @type {number} */ step) => `${Number((100 - 100 / 10 ** step).toFixed(4))} %`;
+    const percents = points.map(([percent]) => percent);
     return {
       scales: {
-        x: { ...axis('share of round trips', steps, label), min: 0, max },
+        x: percentileAxis('share of round trips', percents),
         y: logAxis('round-trip time', times, timeTick),
       },
       right: roomFor(results.map(({ mechanism }) => mechanism)) + 34,

@@ -1,9 +1,9 @@
 // <throughput-chart>: messages per second on a logarithmic scale: median, quartiles and every sample, one row per mechanism.
 // Dots, not bars, because a logarithmic scale has no zero for a bar to start at.
+import { drawMark, logAxis, roomFor, stroke, write } from '../../shared/drawing.js';
 import { rate, rateTick, significant } from '../../shared/format.js';
 import { named } from '../../shared/mechanisms.js';
-import { defineChart } from './chart.js';
-import { drawMark, logAxis, roomFor, rowAxis, stroke, write } from './drawing.js';
+import { defineChart, rowAxis } from './chart.js';
 
 /** @param {Result} result */
 const rateOf = (result) => result.throughput.messagesPerSecond;

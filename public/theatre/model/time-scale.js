@@ -8,10 +8,10 @@ const DECADE_MS = 225; // added for each factor of ten
 const SHORT_NS = 100; // shorter gaps look the same
 
 /** How long a gap is displayed at speed 1, milliseconds. @param {number} gapNs */
-export const displayMs = (gapNs) => MIN_MS + DECADE_MS * Math.log10(1 + Math.max(0, gapNs) / SHORT_NS);
+const displayMs = (gapNs) => MIN_MS + DECADE_MS * Math.log10(1 + Math.max(0, gapNs) / SHORT_NS);
 
 /** When each moment is displayed, milliseconds from the start. @param {Replay} replay */
-export function displayTimes({ moments }) {
+function displayTimes({ moments }) {
   /** @type {number[]} */
   const times = [];
   for (const [i, { at }] of moments.entries()) {

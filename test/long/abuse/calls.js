@@ -137,6 +137,7 @@ add('stats', { args: [[]], returns: ({ messagesSent }) => isCount(messagesSent),
 add('close', { args: [[]], returns: isUndefined, afterClose: true });
 add('state', { args: [[]], returns: (value) => value === 'open' || isEnd(value), afterClose: true, getter: true });
 add('maxMessageBytes', { args: [[]], returns: isCount, afterClose: true, getter: true });
+add('authenticated', { args: [[]], returns: (value) => value === false, afterClose: true, getter: true });
 add(Symbol.dispose ?? Symbol.for('nodejs.dispose'), { args: [[]], returns: isUndefined, afterClose: true });
 add(Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose'), { args: [[]], returns: isUndefined, afterClose: true });
 

@@ -86,4 +86,4 @@ const allScenarios = () =>
 const nameOf = ({ attack, channels, way, options }) =>
   `${attack}${channels > 1 ? ` on ${channels} channels` : ''}, received by ${way}, ${JSON.stringify(options)}`;
 
-module.exports = { ATTACKS, RECEIVING, WAITING, WAYS, allScenarios, nameOf };
+module.exports = { ATTACKS, RECEIVING, WAYS, allScenarios, nameOf };

@@ -6,12 +6,11 @@ const { spawnSync } = require('node:child_process');
 const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
+const { C_INTERFACE, RING } = require('../../native.js');
 const { runProgram } = require('../run-program.js');
 
 const root = join(__dirname, '..', '..', '..');
 const FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-O2', '-g', '-pthread'];
-const REGIONS = ['native/region.c', 'native/handshake.c'];
-const CHANNELS = ['native/crossings.c', ...REGIONS];
 const RUN_BOUND_MS = 180_000;
 
 const COMPILERS = [
@@ -88,7 +87,7 @@ module.exports = {
 
       progress(0, 'compiling for arm64');
       const counts = [`-DRANDOM_STEPS=${steps}`, `-DTHREAD_MESSAGES=${threads}`, `-DPROCESS_MESSAGES=${processes}`];
-      const ring = compile(forArm, join(folder, 'ring-test'), ['test/ring-test.c', ...REGIONS], counts);
+      const ring = compile(forArm, join(folder, 'ring-test'), ['test/ring-test.c', ...RING], counts);
       const names = (await start([emulator, ring])).stdout.trim().split('\n');
       for (const [index, name] of names.entries()) {
         progress(0.1 + (index / names.length) * 0.6, name);
@@ -103,7 +102,7 @@ module.exports = {
         [process.arch, [process.env.CC || 'cc'], []],
       ])) {
         const build = (/** @type {string} */ what) =>
-          compile([...by], join(folder, `${what}-${machine}`), [`native/examples/${what}.c`, ...CHANNELS]);
+          compile([...by], join(folder, `${what}-${machine}`), [`native/examples/${what}.c`, ...C_INTERFACE]);
         programs[machine] = { producer: [...runner, build('producer')], consumer: [...runner, build('consumer')] };
       }
       const pairs = [

@@ -6,16 +6,21 @@ const { spawn, spawnSync } = require('node:child_process');
 const { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
+const { RING } = require('../../native.js');
 const { root } = require('../../support.js');
 const { SANITIZED, SANITIZER_ENV, compiler, hasSanitizers } = require('../../hostile/build.js');
+const { fuzzTags } = require('../../fuzz/ring-auth.js');
 const { fuzzOnce, fuzzWriter } = require('../../fuzz/ring-reader.js');
 
-const TARGETS = ['handshake', 'frames'];
 const SECONDS = { short: 3, long: 50 }; // for each of the four
 const HUNG_MS = 30_000;
 const MOST_BYTES = 512; // of an input
 const flags = ['-std=gnu11', '-D_GNU_SOURCE', '-g', '-O1', '-include', 'test/hostile/guards.h'];
-const sourcesOf = (/** @type {string} */ target) => [`test/fuzz/${target}.c`, 'native/region.c', 'native/handshake.c'];
+/** @type {Record<string, string[]>} */
+const SOURCES = {
+  handshake: ['test/fuzz/handshake.c', ...RING],
+  frames: ['test/fuzz/frames.c', 'native/messages.c', ...RING],
+};
 const corpusOf = (/** @type {string} */ target) => join(root, 'test', 'fuzz', 'corpus', target);
 
 /** @param {string} command @param {string[]} args */
@@ -49,7 +54,7 @@ function crashIn(folder) {
 function runLibFuzzer(target, folder, seconds, seed) {
   const program = join(folder, target);
   const sanitizers = ['-fsanitize=fuzzer,address,undefined', '-fno-sanitize-recover=all'];
-  build(/** @type {string} */ (findFuzzer()), [...flags, ...sanitizers, '-o', program, ...sourcesOf(target)]);
+  build(/** @type {string} */ (findFuzzer()), [...flags, ...sanitizers, '-o', program, ...SOURCES[target]]);
   const found = mkdtempSync(join(folder, 'corpus-'));
   const limits = [
     `-max_total_time=${seconds}`,
@@ -68,7 +73,7 @@ function runLibFuzzer(target, folder, seconds, seed) {
 function runDriver(target, folder, seconds, seed) {
   const program = join(folder, target);
   const sanitizers = hasSanitizers() ? SANITIZED : [];
-  const objects = sourcesOf(target).map((source, index) => {
+  const objects = SOURCES[target].map((source, index) => {
     const object = join(folder, `${target}-${index}.o`);
     const coverage = hasCoverage() ? ['-fsanitize-coverage=trace-pc'] : [];
     build(compiler, [...flags, ...sanitizers, ...coverage, '-c', '-o', object, source]);
@@ -101,15 +106,20 @@ function fuzzReader(seconds, seed) {
   const until = performance.now() + 1000 * seconds;
   let cases = 0;
   let frames = 0;
+  let refused = 0;
   const failures = [];
   for (let next = seed; performance.now() < until && failures.length === 0; next++, cases++) {
     try {
       frames += fuzzOnce(next) + fuzzWriter(next);
+      const signed = fuzzTags(next);
+      frames += signed.frames;
+      refused += signed.refused;
     } catch (error) {
       failures.push(`ring reader or writer, seed ${next}: ${/** @type {any} */ (error).stack}`);
     }
   }
   if (frames < cases) failures.push(`only ${frames} frames in ${cases} cases`);
+  if (refused < cases / 4) failures.push(`only ${refused} wrong tags were refused in ${cases} cases`);
   return { figures: { 'ring reader and writer: cases': cases, 'ring reader and writer: frames': frames }, failures };
 }
 
@@ -150,7 +160,7 @@ async function fuzzChannel(seconds, seed) {
  * @type {Stage[]}
  */
 const STAGES = [
-  ...TARGETS.map((target) => ({
+  ...Object.keys(SOURCES).map((target) => ({
     name: `the ${target} read in C, from ${existsSync(corpusOf(target)) ? readdirSync(corpusOf(target)).length : 0} inputs of the corpus on`,
     run: (/** @type {number} */ seconds, /** @type {number} */ seed) => fuzzInC(target, seconds, seed),
   })),

@@ -1,5 +1,5 @@
 'use strict';
-// The concurrent hostile peer: a peer that does a true handshake and then lies, against each way of receiving, in C and in
+// The concurrent hostile peer: a peer that completes a valid handshake and then corrupts its region, against each way of receiving, in C and in
 // Node. The figures count mutations: stores and packets that no correct peer makes.
 const { existsSync, mkdtempSync, readFileSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -25,7 +25,7 @@ const SANITIZED_BASE_MIB = 1024; // the sanitizer keeps what was freed
 const C_BASE_MIB = 64;
 const NODE_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=8'];
 const FLOOD_SECONDS = 12; // at most: a flood ends when...
-const PINGS = 30; // ...so many messages have passed through another channel of the victim
+const PINGS = 30; // ...another channel of the victim has carried this many messages
 const REFUSAL_BYTES = 600_000_000;
 const REFUSAL_NEEDS_MIB = 5000;
 

@@ -4,6 +4,7 @@
 const { readdirSync } = require('node:fs');
 const fc = require('fast-check');
 const { z } = require('zod');
+const { EXPERIMENTS } = require('../../../lib/experiments/index.js');
 const schemas = require('../../../server/request-schema.js');
 const { exchange, holdConnections, startLabProcess } = require('../../lab-client.js');
 const { until } = require('../../support.js');
@@ -38,6 +39,7 @@ const megabytes = (/** @type {number} */ bytes) => Math.round(bytes / 2 ** 20);
 /** What a JSON schema accepts, and its edges. @param {any} schema @returns {fc.Arbitrary<any>} */
 function valid(schema) {
   if (schema.enum) return fc.constantFrom(...schema.enum);
+  if ('const' in schema) return fc.constant(schema.const);
   if (schema.type === 'integer') {
     const { minimum: min, maximum: max } = schema;
     // Small, so that recordings are short.
@@ -131,7 +133,7 @@ function requests(ids) {
   ) => fc.record({ method: fc.constant(method), path, body });
   const junk = fc.constantFrom('{}', '', 'null', '[');
   return fc.oneof(
-    get(fc.constantFrom('/api/mechanisms', '/api/runs')),
+    get(fc.constantFrom('/api/mechanisms', '/api/experiments', '/api/gates', '/api/runs')),
     get(mechanism.map((name) => `/api/traces/${name}`)),
     get(mechanism.map((name) => `/api/traces/${name}/perfetto`)),
     get(id.map((name) => `/api/runs/${name}`)),
@@ -140,6 +142,9 @@ function requests(ids) {
     // Of a run that has ended or does not exist: a stream of one in progress would not end.
     get(fc.uuid().map((name) => `/api/runs/${name}/events`)),
     change('POST', fc.constant('/api/runs'), bodies(jsonSchema(schemas.runBody(MECHANISMS)))),
+    ...EXPERIMENTS.map((experiment) =>
+      change('POST', fc.constant('/api/runs'), bodies(jsonSchema(schemas.experimentBody(experiment)))),
+    ),
     change('POST', fc.constant('/api/traces'), bodies(jsonSchema(schemas.traceBody(MECHANISMS)))),
     change(
       'POST',

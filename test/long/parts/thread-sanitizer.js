@@ -5,10 +5,12 @@ const { spawnSync } = require('node:child_process');
 const { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
+const { C_INTERFACE } = require('../../native.js');
 const { runProgram } = require('../run-program.js');
 
 const root = join(__dirname, '..', '..', '..');
-const SOURCES = ['test/thread-sanitizer.c', 'native/crossings.c', 'native/handshake.c'];
+// test/thread-sanitizer.c includes region.c.
+const SOURCES = ['test/thread-sanitizer.c', ...C_INTERFACE.filter((path) => path !== 'native/region.c')];
 const FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-O2', '-g', '-pthread', '-fsanitize=thread'];
 const COMPILERS = [process.env.CC || 'cc', 'clang', 'clang-19'];
 const RUN_BOUND_MS = 180_000;

@@ -2,10 +2,11 @@
 // Starting the processes of a long day, and judging whether what each holds stayed flat between 10 % and 100 % of its work.
 const { spawn, spawnSync } = require('node:child_process');
 const { join } = require('node:path');
+const { C_INTERFACE } = require('../../native.js');
 
 const root = join(__dirname, '..', '..', '..');
 const compiler = process.env.CC || 'cc';
-const C_SOURCES = ['test/long/soak/soak.c', 'native/crossings.c', 'native/handshake.c', 'native/region.c'];
+const C_SOURCES = ['test/long/soak/soak.c', ...C_INTERFACE];
 const OUTPUT_LIMIT = 2000;
 
 /**

@@ -1,4 +1,4 @@
-//! A C program's side: the ring of native/ring.h and the waiting of native/crossings.c. Each function names the one that
+//! A C program's side: the ring of native/ring.h and the waiting of native/messages.c. Each function names the one that
 //! it mirrors.
 use crate::memory::{End, Over};
 use crate::sites::{full_fence, kept, order};
@@ -29,7 +29,7 @@ fn ring_end_waiting(waiting: &AtomicU32) {
     waiting.store(waiting.load(Relaxed) + 1, Relaxed);
 }
 
-/// native/crossings.c: check_peer
+/// native/messages.c: check_peer
 fn check_peer(end: &End) -> Option<Over> {
     if end.peer.closed.load(order("check_peer: ring_load_acquire", Acquire)) != 0 {
         return Some(Over::PeerClosed);
@@ -117,7 +117,7 @@ impl CSender {
         self.end.peer_may_sleep && ring_sleeps(&self.end.peer.waiting_for_data, &mut self.rung)
     }
 
-    /// native/crossings.c: publish
+    /// native/messages.c: publish
     fn publish(&mut self) {
         self.ring_publish();
         if self.ring_reader_sleeps() && kept("publish: the doorbell") {
@@ -125,7 +125,7 @@ impl CSender {
         }
     }
 
-    /// native/crossings.c: crossings_try_send
+    /// native/messages.c: crossings_try_send
     pub fn try_send(&mut self, message: u32) -> bool {
         let written = self.ring_write(message);
         if (!written && kept("crossings_try_send: a full ring is published")) || !self.corked {
@@ -134,13 +134,13 @@ impl CSender {
         written
     }
 
-    /// native/crossings.c: crossings_uncork
+    /// native/messages.c: crossings_uncork
     pub fn uncork(&mut self) {
         self.corked = false;
         self.publish();
     }
 
-    /// native/crossings.c: block_on
+    /// native/messages.c: block_on
     pub fn send(&mut self, message: u32) -> Result<(), Over> {
         loop {
             if self.try_send(message) {
@@ -161,7 +161,7 @@ impl CSender {
         }
     }
 
-    /// native/crossings.c: crossings_close
+    /// native/channel.c: crossings_close
     pub fn close(&mut self) {
         self.ring_publish();
         close(&self.end);
@@ -197,7 +197,7 @@ impl CReceiver {
         self.end.peer_may_sleep && ring_sleeps(&self.end.peer.waiting_for_room, &mut self.rung)
     }
 
-    /// native/crossings.c: crossings_try_receive
+    /// native/messages.c: crossings_try_receive
     pub fn try_receive(&mut self) -> Option<u32> {
         if !self.ring_peek() {
             return None;
@@ -212,14 +212,14 @@ impl CReceiver {
         Some(message)
     }
 
-    /// native/crossings.c: try_last
+    /// native/messages.c: try_last
     fn try_last(&mut self) -> Option<Result<u32, Over>> {
         let over = check_peer(&self.end)?;
         let last = if kept("try_last: what was sent before the end") { self.try_receive() } else { None };
         Some(last.ok_or(over))
     }
 
-    /// native/crossings.c: block_on
+    /// native/messages.c: block_on
     pub fn receive(&mut self) -> Result<u32, Over> {
         loop {
             if let Some(message) = self.try_receive() {
@@ -240,7 +240,7 @@ impl CReceiver {
         }
     }
 
-    /// native/crossings.c: block_on
+    /// native/messages.c: block_on
     /// With CROSSINGS_SPIN: it does not sleep.
     pub fn receive_polling(&mut self) -> Result<u32, Over> {
         loop {
@@ -254,7 +254,7 @@ impl CReceiver {
         }
     }
 
-    /// native/crossings.c: crossings_close
+    /// native/channel.c: crossings_close
     pub fn close(&mut self) {
         close(&self.end);
     }

@@ -55,7 +55,7 @@ impl Socket {
         self.queue.fetch_and(ENDED, AcqRel) & ENDED == 0
     }
 
-    /// native/crossings.c: wait_readable
+    /// native/deadline.h: wait_readable
     pub fn wait_readable(&self) {
         *self.waiter.lock().unwrap() = Some(thread::current());
         while self.queue.fetch_add(0, AcqRel) == 0 {

@@ -1,17 +1,17 @@
 // What the charts draw on top of Chart.js (marks, labels) and the axes that they share.
-import { color } from '../../shared/colors.js';
-import { lookOf } from '../../shared/mechanisms.js';
+import { color } from './colors.js';
+import { lookOf } from './mechanisms.js';
 
 const LINE_HEIGHT = 17;
 const font = (size = 12) => `${size}px ${getComputedStyle(document.body).fontFamily}`;
 
-/** @param {Canvas} ctx @param {string} mechanism @param {number} x @param {number} y */
-export function drawMark(ctx, mechanism, x, y, size = 1) {
+/** @param {Canvas} ctx @param {string} mechanism @param {number} x @param {number} y @param {number} [size] @param {boolean} [hollow] */
+export function drawMark(ctx, mechanism, x, y, size = 1, hollow = false) {
   const { shape, accent } = lookOf(mechanism);
   ctx.save();
   ctx.translate(x, y);
   ctx.scale(size, size);
-  ctx.fillStyle = accent;
+  ctx.fillStyle = hollow ? color('paper') : accent;
   ctx.strokeStyle = color('ink');
   ctx.lineWidth = 1.2 / size;
   ctx.lineJoin = 'round';
@@ -71,9 +71,9 @@ export function drawLabels(ctx, labels, { top, bottom }) {
     y = Math.min(label.y, y - LINE_HEIGHT);
     label.y = y;
   }
-  for (const { mechanism, text, x, y, anchorX, anchorY } of sorted) {
+  for (const { mechanism, text, x, y, anchorX, anchorY, hollow } of sorted) {
     stroke(ctx, 'edge', 0.75, [anchorX, anchorY, x - 4, y]);
-    drawMark(ctx, mechanism, x + 5, y, 0.8);
+    drawMark(ctx, mechanism, x + 5, y, 0.8, hollow);
     write(ctx, text, x + 14, y);
   }
 }
@@ -110,16 +110,14 @@ export function stepsBetween(min, max, times) {
   return steps;
 }
 
-/** One row per mechanism, the first at the top: row i has its base at n-1-i. @param {Figures} figures */
-export function rowAxis({ results, expected = 0 }) {
-  const last = results.length - 1;
-  const steps = results.map((_, i) => last - i + 0.5);
-  const { ticks, ...rest } = axis('', steps, (value) => results[Math.round(last + 0.5 - value)].mechanism);
-  return {
-    ...rest,
-    min: Math.min(0, results.length - expected) - 0.1,
-    max: results.length,
-    grid: { display: false },
-    ticks: { ...ticks, color: color('ink'), autoSkip: false },
-  };
+/** About `count` round numbers from min to max on a linear axis. @param {number} min @param {number} max @param {number} count */
+export function linearSteps(min, max, count) {
+  const rough = (max - min) / count;
+  if (!(rough > 0)) return [min];
+  const decade = 10 ** Math.floor(Math.log10(rough));
+  const step = decade * /** @type {number} */ ([1, 2, 5, 10].find((times) => times * decade >= rough) || 10);
+  /** @type {number[]} */
+  const steps = [];
+  for (let value = Math.ceil(min / step) * step; value <= max + step * 1e-9; value += step) steps.push(value);
+  return steps;
 }

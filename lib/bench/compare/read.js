@@ -1,0 +1,91 @@
+'use strict';
+// Reading run files to compare. A file comes from anywhere: it is refused in one sentence unless it is a run file that a
+// comparison can use.
+const { refuse } = require('../../terminal/arguments.js');
+const { checkExtent, readSmall, reasonOf } = require('../../terminal/files.js');
+
+/** @typedef {import('../runner.js').Run} Run */
+
+const MAX_FILE_BYTES = 16 << 20; // a run file has about 100 kB
+const MAX_FILES = 100; // on one side
+
+/** Loads its library only when a file is read: no other command needs it. */
+function runFile() {
+  const { z } = require('zod');
+  return z.fromJSONSchema(/** @type {any} */ (require('../run.schema.json')));
+}
+
+/** A file's text, which the terminal would obey if it had control characters. @param {string} _key @param {unknown} value */
+const withoutControl = (_key, value) => (typeof value === 'string' ? value.replace(/\p{Cc}/gu, '\uFFFD') : value);
+
+/** @param {string} path @param {string} role such as 'The baseline' */
+function readText(path, role) {
+  try {
+    return readSmall(path, MAX_FILE_BYTES);
+  } catch (error) {
+    return refuse(`${role} must be a run file, as bench --json writes it; cannot read "${path}": ${reasonOf(error)}.`);
+  }
+}
+
+/** Where in a file something is wrong: ["results", 0, "title"] -> "results[0].title". @param {PropertyKey[]} path */
+const placeOf = (path) =>
+  path
+    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
+    .join('')
+    .replace(/^\./, '');
+
+/**
+ * @param {string} path
+ * @param {string} role in the comparison, for the sentence that refuses it: 'The baseline'
+ * @returns {Run}
+ */
+function readRun(path, role) {
+  const text = readText(path, role);
+  const expected = `${role} must be a run file, as bench --json writes it; "${path}"`;
+  /** @type {any} */
+  let run;
+  try {
+    run = JSON.parse(text, withoutControl);
+  } catch {
+    return refuse(`${expected} is not valid JSON.`);
+  }
+  if (run?.schema !== 'crossings/run/1') {
+    const has = typeof run?.schema === 'string' ? `has the schema "${run.schema.slice(0, 60)}"` : 'has no schema';
+    return refuse(`${expected} ${has}; expected "crossings/run/1".`);
+  }
+  try {
+    checkExtent(run);
+  } catch (error) {
+    return refuse(`${expected} cannot be one: ${reasonOf(error)}.`);
+  }
+  const { success, error } = runFile().safeParse(run);
+  if (!success) {
+    const { path: place, message } = error.issues[0];
+    return refuse(`${expected} does not follow its schema: ${placeOf(place)}: ${message.slice(0, 100)}.`);
+  }
+  return run;
+}
+
+/**
+ * @param {string} text comma-separated paths
+ * @param {string} role
+ * @returns {Run[]}
+ */
+function readRuns(text, role) {
+  const paths = text.split(',');
+  if (paths.length > MAX_FILES) refuse(`${role} must be at most ${MAX_FILES} run files; got ${paths.length}.`);
+  const runs = paths.map((path) => readRun(path, role));
+  // A run that is given twice is one observation: taken for two, it would make any difference look certain.
+  /** @type {Map<string, string>} */
+  const seen = new Map();
+  for (const [index, run] of runs.entries()) {
+    const key = JSON.stringify([run.id, run.startedAt, run.results]);
+    const other = seen.get(key);
+    if (other !== undefined)
+      refuse(`${role} must be different runs; "${other}" and "${paths[index]}" are the same run.`);
+    seen.set(key, paths[index]);
+  }
+  return runs;
+}
+
+module.exports = { readRuns };

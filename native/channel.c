@@ -1,0 +1,195 @@
+/* Opening and closing a channel: options, the steps of the handshake, and what a status means. */
+#include "channel.h"
+#include "deadline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define DEFAULT_CAPACITY (1u << 20)
+#define DEFAULT_SPIN_US 50
+#define DEFAULT_TIMEOUT_MS 5000
+
+crossings_status channel_check_options(const crossings_options *given, crossings_options *options) {
+    *options = given ? *given : (crossings_options){0};
+    if (options->capacity == 0)
+        options->capacity = DEFAULT_CAPACITY;
+    if (options->spin_us == 0)
+        options->spin_us = DEFAULT_SPIN_US;
+    if (options->timeout_ms == 0)
+        options->timeout_ms = DEFAULT_TIMEOUT_MS;
+    bool valid = region_capacity_is_valid(options->capacity) && options->wait <= CROSSINGS_SLEEP;
+    return valid ? CROSSINGS_OK : CROSSINGS_INVALID;
+}
+
+crossings_status channel_status_of(enum handshake_status handshake) {
+    switch (handshake) {
+    case HANDSHAKE_OK: return CROSSINGS_OK;
+    case HANDSHAKE_AGAIN:
+    case HANDSHAKE_NO_LISTENER: return CROSSINGS_AGAIN;
+    case HANDSHAKE_PEER_GONE: return CROSSINGS_PEER_DIED;
+    case HANDSHAKE_PROTOCOL: return CROSSINGS_PROTOCOL;
+    case HANDSHAKE_IN_USE:
+    case HANDSHAKE_NOT_SOCKET: return CROSSINGS_IN_USE;
+    case HANDSHAKE_SYSTEM: break;
+    }
+    return CROSSINGS_SYSTEM;
+}
+
+crossings_status channel_give_up(crossings_channel *channel, crossings_status status) {
+    int reason = errno;
+    crossings_close(channel);
+    errno = reason;
+    return status;
+}
+
+crossings_status channel_begin_handshake(int fd, const crossings_options *options, uid_t *user,
+                                         crossings_channel **result) {
+    crossings_channel *channel = calloc(1, sizeof *channel);
+    if (!channel) {
+        handshake_close(fd);
+        return CROSSINGS_SYSTEM;
+    }
+    channel->owner = getpid();
+    channel->fd = fd;
+    channel->mine.fd = channel->peer.fd = -1;
+    channel->wait = options->wait;
+    channel->authenticated = channel->special = options->authenticate;
+    channel->spin_ns = options->wait == CROSSINGS_SLEEP ? 0 : (uint64_t)options->spin_us * 1000;
+    pid_t process;
+    if (handshake_peer(fd, user, &process))
+        return channel_give_up(channel, CROSSINGS_SYSTEM);
+    if (*user != geteuid() && !options->allow_other_users)
+        return channel_give_up(channel, CROSSINGS_NOT_AUTHORIZED);
+    *result = channel;
+    return CROSSINGS_OK;
+}
+
+/* Create my region and send it, once. */
+static crossings_status send_region(crossings_channel *channel, uint32_t capacity) {
+    if (!channel->mine.header) {
+        /* Above this limit, ftruncate() would send SIGXFSZ, which ends a process that does not handle it. */
+        struct rlimit largest;
+        if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < (rlim_t)RING_HEADER_BYTES + capacity) {
+            errno = EFBIG;
+            return CROSSINGS_SYSTEM;
+        }
+        uint32_t flags = (channel->wait == CROSSINGS_SPIN ? RING_FLAG_NEVER_SLEEPS : 0) |
+                         (channel->authenticated ? RING_FLAG_AUTHENTICATED : 0);
+        if (region_create(&channel->mine, capacity, flags))
+            return CROSSINGS_SYSTEM;
+    }
+    if (channel->mine.fd < 0)
+        return CROSSINGS_OK; /* it has been sent */
+    crossings_status status = channel_status_of(handshake_send(channel->fd, &channel->mine));
+    if (status == CROSSINGS_OK) {
+        close(channel->mine.fd); /* the peer has it now */
+        channel->mine.fd = -1;
+    }
+    return status;
+}
+
+/* A server sends its region only when it has the client's: a client that says nothing then costs it one descriptor, and
+ * leaves none on its way. The kernel limits how many of a user's descriptors may be on their way at a time. */
+crossings_status channel_finish_handshake(crossings_channel *channel, uint32_t capacity) {
+    char reason[HANDSHAKE_REASON_BYTES];
+    enum handshake_status handshake =
+        channel->peer.header ? HANDSHAKE_OK
+                             : handshake_receive(channel->fd, channel->authenticated, &channel->peer, reason);
+    if (handshake != HANDSHAKE_OK)
+        return channel_status_of(handshake);
+    crossings_status status = send_region(channel, capacity);
+    if (status == CROSSINGS_OK) {
+        region_connect(&channel->mine, &channel->peer, &channel->writer, &channel->reader);
+        region_connect_auth(&channel->mine, &channel->peer, &channel->sent, &channel->received);
+    }
+    return status;
+}
+
+static crossings_status open_channel(int fd, const crossings_options *options, uint64_t deadline,
+                                     crossings_channel **result) {
+    crossings_channel *channel;
+    uid_t user;
+    crossings_status status = channel_begin_handshake(fd, options, &user, &channel);
+    if (status != CROSSINGS_OK)
+        return status;
+    status = send_region(channel, options->capacity);
+    if (status != CROSSINGS_OK)
+        return channel_give_up(channel, status);
+    while ((status = channel_finish_handshake(channel, options->capacity)) == CROSSINGS_AGAIN)
+        if (!wait_readable(fd, deadline))
+            return channel_give_up(channel, CROSSINGS_TIMEOUT);
+    if (status != CROSSINGS_OK)
+        return channel_give_up(channel, status);
+    *result = channel;
+    return status;
+}
+
+crossings_status crossings_open(int fd, const crossings_options *given, crossings_channel **channel) {
+    crossings_options options;
+    crossings_status status = channel_check_options(given, &options);
+    if (status == CROSSINGS_OK && fcntl(fd, F_SETFD, FD_CLOEXEC))
+        status = CROSSINGS_SYSTEM; /* not a descriptor */
+    if (status == CROSSINGS_OK)
+        return open_channel(fd, &options, deadline_after(options.timeout_ms), channel);
+    close(fd);
+    return status;
+}
+
+crossings_status crossings_connect(const char *path, const crossings_options *given, crossings_channel **channel) {
+    crossings_options options;
+    crossings_status status = channel_check_options(given, &options);
+    if (status != CROSSINGS_OK)
+        return status;
+    uint64_t deadline = deadline_after(options.timeout_ms);
+    for (;;) {
+        int fd;
+        enum handshake_status handshake = handshake_connect(path, &fd);
+        if (handshake == HANDSHAKE_OK)
+            return open_channel(fd, &options, deadline, channel);
+        if (handshake != HANDSHAKE_NO_LISTENER)
+            return channel_status_of(handshake);
+        if (remaining_ms(deadline) == 0)
+            return CROSSINGS_TIMEOUT;
+        sleep_before_retry();
+    }
+}
+
+void crossings_close(crossings_channel *channel) {
+    if (!channel)
+        return;
+    bool ours = channel->owner == getpid(); /* false in a forked child, whose parent goes on using the channel */
+    if (ours && channel->writer.mine) {     /* the handshake has finished */
+        ring_publish(&channel->writer);
+        ring_store_release(&channel->mine.header->closed, 1); /* pairs with the acquire in check_peer() of messages.c */
+    }
+    if (ours)
+        handshake_close(channel->fd);
+    else
+        close(channel->fd);
+    region_release(&channel->mine);
+    region_release(&channel->peer);
+    free(channel);
+}
+
+const char *crossings_status_text(crossings_status status) {
+    switch (status) {
+    case CROSSINGS_OK: return "success";
+    case CROSSINGS_AGAIN: return "no room to send, or no message to receive";
+    case CROSSINGS_END: return "the peer has closed the channel";
+    case CROSSINGS_TIMEOUT: return "timed out waiting for the peer";
+    case CROSSINGS_PEER_DIED: return "the peer died without closing the channel";
+    case CROSSINGS_PEER_CORRUPT: return "the peer's memory is corrupt";
+    case CROSSINGS_PROTOCOL:
+        return "the peer does not speak this version of the crossings protocol, or only one side authenticates";
+    case CROSSINGS_NOT_AUTHORIZED: return "the peer belongs to another user";
+    case CROSSINGS_TOO_LARGE: return "the message is too large for the ring or the buffer";
+    case CROSSINGS_IN_USE: return "address already in use, or not a socket";
+    case CROSSINGS_INVALID:
+        return "invalid option: capacity must be a power of two from 64 KiB to 1 GiB, wait a crossings_wait";
+    case CROSSINGS_SYSTEM: break;
+    }
+    return "a system call failed; see errno";
+}

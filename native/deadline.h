@@ -1,0 +1,50 @@
+/* Time limits: a deadline is a time of the monotonic clock in nanoseconds, or UINT64_MAX for never. */
+#ifndef CROSSINGS_DEADLINE_H
+#define CROSSINGS_DEADLINE_H
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#define RETRY_MS 5 /* between two attempts to connect, while there is no listener, or to listen */
+
+static inline uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The time `timeout_ms` from now; UINT64_MAX (never) for -1. */
+static inline uint64_t deadline_after(int timeout_ms) {
+    return timeout_ms < 0 ? UINT64_MAX : now_ns() + (uint64_t)timeout_ms * 1000000u;
+}
+
+/* The time left until a deadline, for poll(); rounded up, so that poll() never returns too early. */
+static inline int remaining_ms(uint64_t deadline) {
+    if (deadline == UINT64_MAX)
+        return -1;
+    uint64_t now = now_ns();
+    if (now >= deadline)
+        return 0;
+    uint64_t ms = (deadline - now + 999999) / 1000000;
+    return ms > 1000000 ? 1000000 : (int)ms;
+}
+
+static inline bool wait_readable(int fd, uint64_t deadline) {
+    struct pollfd polled = {.fd = fd, .events = POLLIN};
+    for (;;) {
+        int ready = poll(&polled, 1, remaining_ms(deadline));
+        if (ready > 0)
+            return true;
+        if ((ready == 0 && remaining_ms(deadline) == 0) || (ready < 0 && errno != EINTR))
+            return false;
+    }
+}
+
+static inline void sleep_before_retry(void) {
+    nanosleep(&(struct timespec){.tv_nsec = RETRY_MS * 1000000L}, NULL);
+}
+
+#endif

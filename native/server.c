@@ -1,0 +1,180 @@
+/* Listening, and accepting clients: many handshakes side by side, none of which can keep out the others. */
+#include "channel.h"
+#include "deadline.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LOCK_TRIES 200    /* attempts to listen, RETRY_MS apart, before doing so without the folder's lock */
+#define MAX_HANDSHAKES 64 /* of one server at the same time */
+
+struct crossings_server {
+    pid_t owner; /* as in a channel */
+    struct handshake_listener listener;
+    crossings_options options;
+    /* Clients whose hello has not arrived, the oldest first. */
+    struct handshake {
+        crossings_channel *channel;
+        uid_t user;
+        uint64_t deadline;
+    } handshakes[MAX_HANDSHAKES];
+    int count;
+};
+
+crossings_status crossings_listen(const char *path, const crossings_options *given, crossings_server **result) {
+    crossings_options options;
+    crossings_status status = channel_check_options(given, &options);
+    if (status != CROSSINGS_OK)
+        return status;
+    crossings_server *server = calloc(1, sizeof *server);
+    if (!server)
+        return CROSSINGS_SYSTEM;
+    server->owner = getpid();
+    server->options = options;
+    enum handshake_status listening = HANDSHAKE_AGAIN;
+    for (int tries = 0; listening == HANDSHAKE_AGAIN; tries++) {
+        if (tries > 0)
+            sleep_before_retry();
+        listening = handshake_listen(path, options.allow_other_users, tries >= LOCK_TRIES, &server->listener);
+    }
+    status = channel_status_of(listening);
+    if (status != CROSSINGS_OK) {
+        int reason = errno;
+        free(server);
+        errno = reason;
+        return status;
+    }
+    *result = server;
+    return CROSSINGS_OK;
+}
+
+/* Remove a handshake from the list and return its channel. */
+static crossings_channel *take_handshake(crossings_server *server, int index) {
+    crossings_channel *channel = server->handshakes[index].channel;
+    server->count--;
+    memmove(&server->handshakes[index], &server->handshakes[index + 1],
+            (size_t)(server->count - index) * sizeof server->handshakes[0]);
+    return channel;
+}
+
+/* The handshake to drop when there are too many: the oldest one of the user that has the most. So no user can keep
+ * another out, and no silent client can keep out the next client of its own user. `spared` is the number of one that is
+ * not dropped, or -1. Returns -1 if there is no other. */
+static int find_victim(const crossings_server *server, int spared) {
+    int victim = -1, most = 0;
+    for (int i = 0; i < server->count; i++) {
+        int of_user = 0;
+        for (int j = i; j < server->count; j++)
+            of_user += server->handshakes[j].user == server->handshakes[i].user;
+        if (i != spared && of_user > most) {
+            most = of_user;
+            victim = i;
+        }
+    }
+    return victim;
+}
+
+static bool out_of_descriptors(crossings_status status) {
+    return status == CROSSINGS_SYSTEM && (errno == EMFILE || errno == ENFILE);
+}
+
+/* Finish the handshake with this number if the client's hello is there. CROSSINGS_AGAIN: it is not. If there are no
+ * descriptors for it, other clients that have not finished lose theirs. */
+static crossings_status try_finish(crossings_server *server, int index, crossings_channel **result) {
+    crossings_status status;
+    int victim;
+    while (out_of_descriptors(
+               status = channel_finish_handshake(server->handshakes[index].channel, server->options.capacity)) &&
+           (victim = find_victim(server, index)) >= 0) {
+        crossings_close(take_handshake(server, victim));
+        index -= victim < index;
+    }
+    if (status == CROSSINGS_AGAIN)
+        return status;
+    crossings_channel *channel = take_handshake(server, index);
+    if (status != CROSSINGS_OK)
+        return channel_give_up(channel, status);
+    *result = channel;
+    return status;
+}
+
+/* Make room for another handshake. CROSSINGS_AGAIN: there is room now. Otherwise one has just finished or failed. */
+static crossings_status make_room(crossings_server *server, crossings_channel **result) {
+    int victim = find_victim(server, -1);
+    crossings_status status = try_finish(server, victim, result);
+    if (status == CROSSINGS_AGAIN)
+        crossings_close(take_handshake(server, victim));
+    return status;
+}
+
+/* Accept one client and start its handshake. CROSSINGS_AGAIN: go on. */
+static crossings_status accept_client(crossings_server *server, crossings_channel **result) {
+    if (server->count == MAX_HANDSHAKES) {
+        crossings_status status = make_room(server, result);
+        if (status != CROSSINGS_AGAIN)
+            return status;
+    }
+    int fd;
+    enum handshake_status accepted = handshake_accept(server->listener.fd, &fd);
+    if (accepted == HANDSHAKE_SYSTEM && (errno == EMFILE || errno == ENFILE) && server->count > 0)
+        return make_room(server, result); /* silent clients hold the descriptors */
+    if (accepted != HANDSHAKE_OK)
+        return channel_status_of(accepted);
+    struct handshake *handshake = &server->handshakes[server->count];
+    handshake->deadline = deadline_after(server->options.timeout_ms);
+    crossings_status status = channel_begin_handshake(fd, &server->options, &handshake->user, &handshake->channel);
+    if (status != CROSSINGS_OK)
+        return status;
+    server->count++;
+    return try_finish(server, server->count - 1, result); /* the hello is often there already */
+}
+
+crossings_status crossings_accept(crossings_server *server, int timeout_ms, crossings_channel **channel) {
+    uint64_t deadline = deadline_after(timeout_ms);
+    for (int late = 0;;) {
+        uint64_t until = deadline;
+        for (int i = server->count - 1; i >= 0; i--) {
+            if (now_ns() >= server->handshakes[i].deadline)
+                crossings_close(take_handshake(server, i));
+            else if (server->handshakes[i].deadline < until)
+                until = server->handshakes[i].deadline;
+        }
+        struct pollfd polled[MAX_HANDSHAKES + 1] = {{.fd = server->listener.fd, .events = POLLIN}};
+        for (int i = 0; i < server->count; i++)
+            polled[i + 1] = (struct pollfd){.fd = server->handshakes[i].channel->fd, .events = POLLIN};
+        int ready = poll(polled, (nfds_t)server->count + 1, remaining_ms(until));
+        if (ready < 0 && errno != EINTR)
+            return CROSSINGS_SYSTEM;
+        if (ready == 0 && remaining_ms(deadline) == 0)
+            return CROSSINGS_TIMEOUT;
+        if (ready <= 0)
+            continue;
+        crossings_status status = CROSSINGS_AGAIN;
+        for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--)
+            if (polled[i + 1].revents)
+                status = try_finish(server, i, channel);
+        if (status == CROSSINGS_AGAIN && polled[0].revents)
+            status = accept_client(server, channel);
+        if (status != CROSSINGS_AGAIN)
+            return status;
+        /* After the time, serve only who may be here already: silent clients may keep coming. */
+        if (remaining_ms(deadline) == 0 && ++late > MAX_HANDSHAKES)
+            return CROSSINGS_TIMEOUT;
+    }
+}
+
+void crossings_unlisten(crossings_server *server) {
+    if (!server)
+        return;
+    while (server->count > 0)
+        crossings_close(take_handshake(server, server->count - 1));
+    if (server->owner == getpid()) {
+        handshake_unlisten(&server->listener);
+    } else { /* a forked child: the parent goes on listening */
+        close(server->listener.fd);
+        close(server->listener.folder);
+    }
+    free(server);
+}

@@ -1,0 +1,26 @@
+// The question before a run is deleted: a dialog with the id "confirm".
+import { call } from './api.js';
+import { byId } from './dom.js';
+import { dateTime } from './format.js';
+
+/** @param {{id: string, startedAt: string}} run */
+export function confirmDelete({ id, startedAt }) {
+  byId('confirm-text').textContent = `Delete the run of ${dateTime(startedAt, 'medium')}? This cannot be undone.`;
+  byId('confirm').dataset.id = id;
+  byId('confirm').showModal();
+}
+
+/** @param {(id: string) => Promise<void>} onDeleted @param {(error: Error) => void} onError */
+export function setUpConfirm(onDeleted, onError) {
+  byId('confirm-no').addEventListener('click', () => byId('confirm').close());
+  byId('confirm-yes').addEventListener('click', async () => {
+    const { id } = byId('confirm').dataset;
+    try {
+      await call(`/api/runs/${id}`, { method: 'DELETE' });
+    } catch (/** @type {any} */ error) {
+      if (error.code !== 'ERR_NO_RUN') onError(error); // otherwise another page has deleted it already
+    }
+    byId('confirm').close();
+    await onDeleted(id);
+  });
+}

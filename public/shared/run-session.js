@@ -1,0 +1,101 @@
+// The run in progress, on the page of the benchmark or of an experiment: it is started, followed and canceled with the same
+// buttons there. The address names the run that is shown: #run=ID.
+import { announce } from './announce.js';
+import { call } from './api.js';
+import { byId, h } from './dom.js';
+import { followRun } from './live.js';
+
+/** The id of the run that is shown, or null. */
+export const runInAddress = () => new URLSearchParams(location.hash.slice(1)).get('run');
+
+/** Show an error below the form. @param {...(Node | string)} content none: hide it */
+export function showError(...content) {
+  byId('form-error').replaceChildren(...content);
+  byId('form-error').hidden = content.length === 0;
+}
+/** @param {Error} error */
+export const report = (error) => showError(error.message);
+
+/**
+ * @typedef {object} RunPage
+ * @property {(id: string) => Pick<import('./live.js').Followers, 'onSnapshot' | 'others'>} listeners what shows a run while
+ * it is in progress
+ * @property {() => Promise<void>} route shows what the address names
+ * @property {() => Promise<void>} showSavedRuns
+ */
+
+/** @param {RunPage} page */
+export function runSession({ listeners, route, showSavedRuns }) {
+  /** The run in progress; `quarters` of it have been announced. @type {{id: string, stop: () => void, quarters: number} | null} */
+  let live = null;
+  const isLive = () => live !== null;
+  const liveIsShown = () => live !== null && runInAddress() === live.id;
+
+  /** @param {{fraction: number, doing: string}} progress */
+  function showProgress({ fraction, doing }) {
+    byId('progress-bar').value = fraction;
+    byId('progress-text').textContent = `${Math.round(fraction * 100)} %, ${doing}`;
+    const quarters = Math.floor(fraction * 4);
+    if (!live || quarters <= live.quarters) return;
+    live.quarters = quarters;
+    announce(`${quarters * 25} % measured.`);
+  }
+
+  /** Start and Cancel replace each other. If the focus is on one of them, it moves to what replaces it. */
+  function showControls() {
+    const focused = byId('run-controls').contains(document.activeElement) && byId('start').hidden !== Boolean(live);
+    byId('start').hidden = live !== null;
+    byId('progress').hidden = live === null;
+    byId('show-live').hidden = liveIsShown();
+    byId('show-live').href = `#run=${live?.id}`;
+    if (focused) byId(live ? 'cancel' : byId('run').hidden ? 'start' : 'run-title').focus();
+  }
+
+  /** @param {string} sentence how it ended */
+  async function ended(sentence) {
+    const wasShown = liveIsShown();
+    live = null;
+    announce(sentence);
+    if (wasShown) await route();
+    showControls();
+    await showSavedRuns().catch(report);
+  }
+
+  /** @param {string} id */
+  function follow(id) {
+    if (live?.id === id) return;
+    live?.stop();
+    const { onSnapshot, others } = listeners(id);
+    const stop = followRun(id, {
+      onSnapshot(answer) {
+        showProgress(answer.progress);
+        onSnapshot(answer);
+      },
+      onProgress: showProgress,
+      onEnd: ended,
+      others,
+    });
+    live = { id, stop, quarters: 0 };
+  }
+
+  /** @param {object} body what to run */
+  async function start(body) {
+    showError();
+    try {
+      const { id } = await call('/api/runs', { method: 'POST', body });
+      announce('Run started.');
+      follow(id);
+      location.hash = `run=${id}`;
+      await showSavedRuns();
+    } catch (/** @type {any} */ error) {
+      const { id } = error.details ?? {};
+      report(error);
+      if (id) byId('form-error').append(' ', h('a', { href: `#run=${id}` }, 'Show that run.'));
+    }
+  }
+
+  byId('cancel').addEventListener('click', () => {
+    if (live) call(`/api/runs/${live.id}/cancel`, { method: 'POST' }).catch(report);
+  });
+  return { isLive, liveIsShown, showControls, follow, start };
+}

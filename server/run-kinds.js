@@ -1,0 +1,125 @@
+'use strict';
+// The kinds of runs: the benchmark ("bench") and the experiments, each by its name. For each kind: how a run of it is made, what
+// the list shows of it, and what its saved file must look like.
+const { z } = require('zod');
+const { EXPERIMENTS } = require('../lib/experiments/index.js');
+const { toJson } = require('../lib/bench/export.js');
+const { runBench } = require('../lib/bench/runner.js');
+
+/** @typedef {import('../lib/bench/runner.js').Run} Run */
+/** @typedef {import('../lib/experiments/command.js').Experiment} Experiment */
+/** @typedef {import('../lib/experiments/command.js').ExperimentFile} ExperimentFile */
+/** @typedef {Run | ExperimentFile} RunFile */
+/** @typedef {'quick' | 'standard' | 'thorough'} Effort */
+
+/**
+ * @typedef {import('../lib/measure/run.js').RunControl & {
+ *   onSample: (partial: RunFile, data: object) => void, onPartial: (partial: RunFile) => void}} TaskControl
+ * Both listeners receive the file as of now. The benchmark's samples are few and small, and each is sent as `data`; an
+ * experiment's file is sent whole.
+ */
+
+/**
+ * A run to start.
+ * @typedef {object} Task
+ * @property {string} kind
+ * @property {Effort} effort
+ * @property {{parameters: object, mechanisms: string[]}} line what the list shows until there is a file
+ * @property {string} advice for a run that reaches its time limit
+ * @property {(control: TaskControl) => Promise<RunFile>} run
+ */
+
+const BENCH = 'bench';
+
+/** @param {import('../lib/bench/runner.js').BenchOptions} options @returns {Task} */
+function benchTask(options) {
+  const { mechanisms, messages, sizeBytes, effort } = options;
+  return {
+    kind: BENCH,
+    effort,
+    line: { parameters: { messages, sizeBytes, effort }, mechanisms },
+    advice: 'Choose fewer mechanisms or smaller messages.',
+    run: ({ onSample, onPartial: _, ...control }) =>
+      runBench(options, {
+        ...control,
+        onSample(partial, mechanism) {
+          const result = partial.results.find((candidate) => candidate.mechanism === mechanism);
+          onSample(partial, { result, floors: partial.floors });
+        },
+      }),
+  };
+}
+
+/**
+ * @param {Experiment} experiment
+ * @param {{effort: Effort, [choice: string]: string}} options every choice of the experiment
+ * @returns {Task}
+ */
+const experimentTask = (experiment, options) => ({
+  kind: experiment.name,
+  effort: options.effort,
+  line: { parameters: options, mechanisms: [] },
+  advice: 'Choose a smaller effort, or measure when the machine is idle.',
+  run: ({ onSample: _, ...control }) =>
+    experiment.run({ cores: null, pin: true, sameCore: false, ...options }, control),
+});
+
+/** @param {string} kind @returns {Experiment | undefined} */
+const findExperiment = (kind) => EXPERIMENTS.find(({ name }) => name === kind);
+
+/** The kind of a run, from its file's schema; null if it is not one of ours. @param {unknown} schema */
+function kindOf(schema) {
+  const [, name] = /^crossings\/(\w+)\/1$/.exec(String(schema)) ?? [];
+  if (name === 'run') return BENCH;
+  return findExperiment(name)?.name ?? null;
+}
+
+/** By kind, made when first needed. @type {Map<string, z.ZodType>} */
+const schemas = new Map();
+
+/** @param {string} kind */
+function schemaOf(kind) {
+  const known = schemas.get(kind);
+  if (known) return known;
+  const path = kind === BENCH ? '../lib/bench/run.schema.json' : `../lib/experiments/${kind}/${kind}.schema.json`;
+  const schema = z.fromJSONSchema(require(path));
+  schemas.set(kind, schema);
+  return schema;
+}
+
+/** Why this is not the file of a run, or null if it is. @param {any} file */
+function faultOf(file) {
+  const kind = kindOf(file?.schema);
+  if (!kind) return 'schema must be that of a run of this version';
+  const { error } = schemaOf(kind).safeParse(file);
+  const [issue] = error?.issues ?? [];
+  return issue ? `${issue.path.join('.')}: ${issue.message}` : null;
+}
+
+/** What the list shows of a saved run. @param {RunFile} file */
+function lineOf(file) {
+  const { id, startedAt, parameters } = file;
+  const kind = kindOf(file.schema);
+  const line = { id, kind, startedAt, state: /** @type {const} */ ('done'), parameters, error: null };
+  if ('results' in file && kind === BENCH) {
+    const mechanisms = /** @type {Run} */ (file).results.map(({ mechanism }) => mechanism);
+    return { ...line, mechanisms, verdict: null };
+  }
+  const { verdict, ...rest } = /** @type {ExperimentFile & {[choice: string]: any}} */ (file);
+  const names = ['effort', 'seconds', ...Object.keys(findExperiment(String(kind))?.choices ?? {})];
+  // A file has a choice among its parameters, perhaps with its unit or as a list, or beside them. Other parameters can be long.
+  const { parameters: own } = rest;
+  const chosen = names.map((name) => [name, own[name] ?? own[`${name}Bytes`] ?? own[`${name}s`] ?? rest[name]]);
+  return {
+    ...line,
+    parameters: /** @type {ExperimentFile['parameters']} */ (Object.fromEntries(chosen)),
+    mechanisms: [],
+    verdict,
+  };
+}
+
+/** The text of a run's file, as the command line writes it. @param {RunFile} file */
+const textOf = (file) =>
+  kindOf(file.schema) === BENCH ? toJson(/** @type {Run} */ (file)) : `${JSON.stringify(file, null, 2)}\n`;
+
+module.exports = { BENCH, benchTask, experimentTask, faultOf, kindOf, lineOf, textOf };

@@ -1,0 +1,168 @@
+'use strict';
+// What the program itself does to a channel: signals with members of their own, memory that changes or goes while it is in use,
+// timers that a test library has replaced, modules that are loaded again, and handlers of the 'exit' event.
+const { closing, crossings, errorWith, library, newPath, pair, runScript, success } = require('./support.js');
+
+/** A signal with a member of its own that throws. @param {string} name */
+function rebelliousSignal(name) {
+  const { signal } = new AbortController();
+  const refuse = () => {
+    throw new Error(`the signal's own ${name}`);
+  };
+  return Object.defineProperty(
+    signal,
+    name,
+    name === 'reason' || name === 'aborted' ? { get: refuse } : { value: refuse },
+  );
+}
+
+// The listener's removal threw in the loop that serves the channel: the other calls waited forever, and connect() too.
+describe.each(['addEventListener', 'removeEventListener', 'throwIfAborted', 'aborted', 'reason'])(
+  'a signal with its own %s that throws disturbs',
+  (name) => {
+    test('no receive', async () => {
+      const [a, b] = await pair();
+      const received = [b.receive({ signal: rebelliousSignal(name) }), b.receive(), b.receive()];
+      for (const message of ['1', '2', '3']) await a.send(message);
+      expect((await Promise.all(received)).map(String)).toEqual(['1', '2', '3']);
+    });
+
+    test('no request', async () => {
+      const [a, b] = await pair();
+      b.onRequest((/** @type {Buffer} */ message) => message);
+      const responses = [a.request('1', { signal: rebelliousSignal(name) }), a.request('2')];
+      expect((await Promise.all(responses)).map(String)).toEqual(['1', '2']);
+    });
+
+    test('no connect, listen or accept', async () => {
+      const server = closing(await crossings.listen(newPath(), { signal: rebelliousSignal(name) }));
+      const accepted = [server.accept({ signal: rebelliousSignal(name) }), server.accept()];
+      for (let i = 0; i < 2; i++) closing(await crossings.connect(server.path, { signal: rebelliousSignal(name) }));
+      for (const channel of await Promise.all(accepted)) closing(channel);
+    });
+  },
+);
+
+// The number of bytes counted was not the number sent: the responder took its peer for corrupt.
+test('requests that wait while their resizable buffer grows are sent as they were', async () => {
+  const [a, b] = await pair({ capacity: 65536 });
+  b.onRequest((/** @type {Buffer} */ message) => String(message.length));
+  const buffer = new /** @type {any} */ (ArrayBuffer)(10, { maxByteLength: 40_000 });
+  const responses = Array.from({ length: 9000 }, () => a.request(new Uint8Array(buffer)));
+  buffer.resize(40_000);
+  expect(new Set((await Promise.all(responses)).map(String))).toEqual(new Set(['10']));
+});
+
+test('a send that waits while its resizable buffer grows is sent as it was', async () => {
+  const [a, b] = await pair({ capacity: 65536 });
+  const buffer = new /** @type {any} */ (ArrayBuffer)(40_000, { maxByteLength: 100_000 });
+  const sent = [a.send(new Uint8Array(buffer)), a.send(new Uint8Array(buffer))];
+  buffer.resize(100_000);
+  expect([(await b.receive()).length, (await b.receive()).length]).toEqual([40_000, 40_000]);
+  await Promise.all(sent);
+});
+
+// Every further small message failed with a TypeError.
+const canTransfer = 'transfer' in ArrayBuffer.prototype; // Node 22 and later
+(canTransfer ? test : test.skip)('after the memory of a message was transferred, others are received', async () => {
+  const [a, b] = await pair();
+  for (const text of ['one', '', 'two']) {
+    await a.send(text);
+    const message = await b.receive();
+    expect(String(message)).toBe(text);
+    message.buffer.transfer();
+  }
+  b.onRequest((/** @type {Buffer} */ message) => message);
+  expect(String(await a.request('three'))).toBe('three');
+});
+
+/** Sends 20,000 messages within this process. The time budget of many turns of the event loop is spent. */
+const exchange = `
+  const { channelPair, openChannel } = require(${library});
+  const { channel, port } = channelPair();
+  const b = await openChannel(port.take());
+  const a = await channel;
+  const sending = (async () => { for (let i = 0; i < 20000; i++) await a.send('x'); await a.close(); })();
+  let count = 0;
+  for await (const _ of b) count++;
+  await sending;
+  await b.close();
+  if (count !== 20000) throw new Error('received ' + count);`;
+
+// The package took the replacements for the real ones: no turn of the event loop ever began, or a wait that polls never ended.
+describe('a package that is loaded after', () => {
+  test("the timers were replaced by Node's MockTimers works, also when they are back", async () => {
+    const script = `
+      const { mock } = require('node:test');
+      mock.timers.enable();
+      (async () => {
+        { ${exchange} }
+        mock.timers.reset();
+        { ${exchange} }
+      })();`;
+    expect(await runScript(script).ended).toMatchObject({ status: 0 });
+  });
+
+  test('performance.now was replaced works', async () => {
+    const script = `
+      performance.now = () => 0;
+      (async () => {
+        const { channelPair, openChannel } = require(${library});
+        const { channel, port } = channelPair();
+        const b = await openChannel(port.take());
+        const a = await channel;
+        setTimeout(() => a.send('x'), 20);
+        if (String(await b.receive()) !== 'x') throw new Error('no message');
+        await a.close();
+        await b.close();
+      })();`;
+    expect(await runScript(script).ended).toEqual(success);
+  });
+});
+
+// Each copy kept a listener, and with it all its modules, for good.
+test('copies of the package that are no longer used leave no listener', async () => {
+  const script = `
+    (async () => {
+      const before = process.listenerCount('exit');
+      for (let i = 0; i < 20; i++) {
+        for (const path of Object.keys(require.cache)) delete require.cache[path];
+        const { listen, connect } = require(${library});
+        const server = await listen(${JSON.stringify(newPath())});
+        const [a, b] = await Promise.all([connect(server.path), server.accept()]);
+        await a.close();
+        await b.close();
+        await server.close();
+      }
+      if (process.listenerCount('exit') !== before) throw new Error('listeners remain');
+    })();`;
+  expect(await runScript(script).ended).toEqual(success);
+});
+
+test('a server is closed by its signal', async () => {
+  const stop = new AbortController();
+  const server = await crossings.listen(newPath(), { signal: stop.signal });
+  stop.abort();
+  await expect(server.accept()).rejects.toEqual(errorWith('ERR_CLOSED'));
+});
+
+// The package's own handler had run before: the message stayed unpublished.
+test("what is sent in a handler of the 'exit' event is published", async () => {
+  const script = `
+    const { channelPair, openChannel } = require(${library});
+    const { spawn } = require('node:child_process');
+    (async () => {
+      if (process.argv[1] === 'child') {
+        const channel = await openChannel(3);
+        process.on('exit', () => { channel.send('one'); channel.send('two'); });
+        process.exit();
+      }
+      const { channel, port } = channelPair();
+      spawn(process.execPath, [...process.execArgv, 'child'], { stdio: ['ignore', 'inherit', 'inherit', port.fd] });
+      port.close();
+      const end = await channel;
+      const received = [String(await end.receive()), String(await end.receive())];
+      if (received.join() !== 'one,two') console.log(received);
+    })();`;
+  expect(await runScript(script).ended).toEqual(success);
+});

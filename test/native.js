@@ -1,0 +1,10 @@
+'use strict';
+// The C files of native/ that a test compiles into its program.
+
+/** The regions and the handshake; the ring itself is a header. */
+const RING = ['native/handshake.c', 'native/region.c'];
+
+/** What implements native/crossings.h. */
+const C_INTERFACE = ['native/channel.c', 'native/messages.c', 'native/server.c', ...RING];
+
+module.exports = { C_INTERFACE, RING };
