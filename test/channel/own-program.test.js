@@ -62,19 +62,27 @@ test('a send that waits while its resizable buffer grows is sent as it was', asy
   await Promise.all(sent);
 });
 
-// Every further small message failed with a TypeError.
-const canTransfer = 'transfer' in ArrayBuffer.prototype; // Node 22 and later
-(canTransfer ? test : test.skip)('after the memory of a message was transferred, others are received', async () => {
-  const [a, b] = await pair();
-  for (const text of ['one', '', 'two']) {
-    await a.send(text);
-    const message = await b.receive();
-    expect(String(message)).toBe(text);
-    message.buffer.transfer();
-  }
-  b.onRequest((/** @type {Buffer} */ message) => message);
-  expect(String(await a.request('three'))).toBe('three');
-});
+// Every further small message failed with a TypeError. Node 22 has the method; from Node 24 on it refuses memory that was
+// marked as untransferable, as ours is.
+const canTransfer = 'transfer' in ArrayBuffer.prototype;
+(canTransfer ? test : test.skip)(
+  'after a program tried to transfer the memory of a message, others are received',
+  async () => {
+    const [a, b] = await pair();
+    for (const text of ['one', '', 'two']) {
+      await a.send(text);
+      const message = await b.receive();
+      expect(String(message)).toBe(text);
+      try {
+        message.buffer.transfer();
+      } catch (error) {
+        expect(String(error)).toMatch('not detachable');
+      }
+    }
+    b.onRequest((/** @type {Buffer} */ message) => message);
+    expect(String(await a.request('three'))).toBe('three');
+  },
+);
 
 /** Sends 20,000 messages within this process. The time budget of many turns of the event loop is spent. */
 const exchange = `
