@@ -20,8 +20,8 @@ const GETPPID_PER_TRIP = 2; // both sides send
 /** @type {Record<'quick' | 'standard' | 'thorough', {rounds: number, messages: number, messagesMs: number, tripsMs: number, expectedMs: number}>} */
 const EFFORTS = {
   quick: { rounds: 10, messages: 20_000, messagesMs: 5, tripsMs: 15, expectedMs: 90_000 },
-  standard: { rounds: 14, messages: 100_000, messagesMs: 15, tripsMs: 50, expectedMs: 240_000 },
-  thorough: { rounds: 30, messages: 100_000, messagesMs: 30, tripsMs: 100, expectedMs: 900_000 },
+  standard: { rounds: 28, messages: 100_000, messagesMs: 15, tripsMs: 50, expectedMs: 390_000 },
+  thorough: { rounds: 40, messages: 100_000, messagesMs: 30, tripsMs: 100, expectedMs: 1_200_000 },
 };
 
 /** The planted delays of one mechanism, nanoseconds: in each send and receive of a message, in each round trip. @typedef {{message: number, trip: number}} Delays */
