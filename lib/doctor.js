@@ -1,6 +1,7 @@
 'use strict';
 // `crossings doctor`: reports what this machine allows and what would disturb a measurement.
 const { Command } = require('commander');
+const { CrossingsError } = require('./channel/errors.js');
 const { describeEnvironment, describeMachine } = require('./measure/environment.js');
 const { significant } = require('./terminal/numbers.js');
 const { eventOf, runProgram } = require('./measure/programs.js');
@@ -15,8 +16,24 @@ const WIDTH = 100;
 async function examine(signal) {
   const machine = await describeMachine({ cores: null, signal });
   const methods = eventOf(await runProgram('crossings-count', ['--probe'], { signal }), 'methods');
+  methods.seccomp = await trySeccomp(signal);
   const environment = await describeEnvironment({ cores: null, pin: true, signal });
   return { machine, methods, environment };
+}
+
+/**
+ * Whether the filter of `crossings prove` can be entered, found by two messages that it forbids.
+ * @param {AbortSignal} signal
+ */
+async function trySeccomp(signal) {
+  try {
+    const control = ['--proof', 'pipe-control', '--messages', 2, '--warm-up', 2];
+    await runProgram('crossings-prove', control, { signal });
+    return { allowed: 'yes', reason: null };
+  } catch (error) {
+    if (!(error instanceof CrossingsError) || error.code !== 'ERR_FILTER_REFUSED') throw error;
+    return { allowed: 'no', reason: error.message.replace('pipe-control: ', '') };
+  }
 }
 
 /** @param {Awaited<ReturnType<typeof examine>>} facts @returns {Finding[]} */
@@ -50,6 +67,7 @@ function findings({ machine, methods, environment }) {
     },
     method('tracepoint', 'counts system calls at full speed'),
     method('ptrace', 'counts and records system calls by stopping the process at each one'),
+    method('seccomp', 'proves that the hot path makes no system call'),
     { ok: true, what: 'compiler', finding: environment.compiler },
     { ok: true, what: 'Node', finding: environment.node },
   ];

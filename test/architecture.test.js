@@ -65,7 +65,7 @@ const ROOMS = [
       'package.json',
     ],
   },
-  { files: ['lib/doctor.js'], uses: ['lib/measure/', 'lib/terminal/'] },
+  { files: ['lib/doctor.js'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js'] },
   {
     files: ['lib/cli.js'],
     uses: [

@@ -1,5 +1,6 @@
 'use strict';
 // `crossings prove`: what survives the filter, what dies of it, and what happens where there is no filter.
+const { spawnSync } = require('node:child_process');
 const { mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -122,6 +123,13 @@ describe('a getppid per message, hidden in a test build,', () => {
 });
 
 describe('where seccomp is refused', () => {
+  test('crossings doctor reports it', () => {
+    const { stdout } = spawnSync(built('crossings-no-seccomp'), [process.execPath, 'lib/cli.js', 'doctor'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect(stdout.replace(/\s+/g, ' ')).toMatch(/! seccomp refused: .*\(Operation not permitted\)/);
+  });
   const { status, file } = prove(['--messages', '100'], [built('crossings-no-seccomp')]);
 
   test('nothing is proved, and a sentence says why', () => {
