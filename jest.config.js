@@ -1,31 +1,14 @@
 'use strict';
-// The tests run in two phases under one summary: first those that look only at their own processes and files, several at
-// a time, then those that need the machine to themselves, one at a time.
+// The tests run in two phases under one summary: first several at a time, then those that measure,
+// one at a time.
 const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
 
-/** Tests that measure, or that look for leftovers in the machine's process list, /dev/shm and temporary folder. */
-const SERIAL = [
-  'arguments',
-  'bench',
-  'bench-node',
-  'bill',
-  'crossings',
-  'cycles',
-  'killed',
-  'lab-command',
-  'latency',
-  'nodes',
-  'prove',
-  'round-trip-options',
-  'sabotage',
-  'trace',
-  'trace-command',
-  'trust',
-];
+/** Tests that measure with every core, or compare measurements: they disturb others, and others disturb them. */
+const SERIAL = ['bench', 'bench-node', 'latency', 'nodes', 'round-trip-options', 'trust'];
 
 const shared = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/environment.js', // a temporary folder of its own for each test file
   transform: {}, // the tests are plain CommonJS
 };
 
@@ -48,7 +31,6 @@ module.exports = {
       displayName: 'serial',
       testMatch: SERIAL.map((name) => `<rootDir>/test/${name}.test.js`),
       runner: join(__dirname, 'test', 'serial-runner.js'),
-      globals: { SERIAL: true },
     },
   ],
   // A limit for what hangs, far above what any test needs on a slow and busy machine.

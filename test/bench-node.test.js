@@ -8,7 +8,7 @@ const Ajv = require('ajv/dist/2020').default;
 const { TRANSPORTS } = require('../lib/bench/node/runner.js');
 const { ratioOf } = require('../lib/bench/node/references.js');
 const schema = require('../lib/bench/run.schema.json');
-const { cli, eventsOf, leftovers, root, run } = require('./support.js');
+const { cli, eventsOf, leftovers, ourProcesses, root, run, untilNothingIsLeft } = require('./support.js');
 
 const side = join(root, 'lib', 'bench', 'node', 'side.js');
 
@@ -61,7 +61,7 @@ describe('crossings bench node', () => {
   const folder = mkdtempSync(join(tmpdir(), 'node-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('writes a run file that matches the schema, and prints both tables', () => {
+  test('writes a run file that matches the schema, and prints both tables', async () => {
     const before = leftovers();
     const file = join(folder, 'run.json');
     const { status, stdout, stderr } = cli([
@@ -82,7 +82,8 @@ describe('crossings bench node', () => {
     expect(written.results.map((/** @type {any} */ result) => result.mechanism)).toEqual(['ring', 'port']);
     expect(stdout).toContain('MessagePort to a worker');
     expect(stdout).toContain('C round trip, 32 bytes, over the cache-line floor');
-    expect(leftovers()).toEqual(before);
+    expect(ourProcesses()).toEqual([]);
+    await untilNothingIsLeft(before);
   });
 
   test.each([

@@ -4,7 +4,7 @@
 // Support for tests in a real browser: a lab on a free port, a headless Chromium, and pages that record what goes wrong. The
 // browser comes from the package @sparticuz/chromium, so npm installs everything that the tests need.
 const { spawnSync } = require('node:child_process');
-const { mkdtempSync, rmSync } = require('node:fs');
+const { existsSync, mkdtempSync, renameSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { createInterface } = require('node:readline');
@@ -13,6 +13,7 @@ const { default: AxeBuilder } = require('@axe-core/playwright');
 // @ts-expect-error: its types are those of the ES module, which cannot be required
 const headless = require('@sparticuz/chromium');
 const { chromium } = require('playwright-core');
+const lock = require('../package-lock.json');
 const { root, start } = require('./support.js');
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -35,19 +36,38 @@ const UNWANTED = [
 
 const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
-/** Unpacks the browser and runs it with --version; prints why if that fails. */
-const PROBE = `require('@sparticuz/chromium').executablePath().then((path) => {
-  const { status, stderr, error } = require('node:child_process').spawnSync(path, ['--version'], { encoding: 'utf8' });
-  if (status !== 0) { process.stderr.write(error ? error.message : stderr); process.exit(1); }
-});`;
+const UNPACK = `require('@sparticuz/chromium').executablePath();`; // into the temporary folder
+
+/**
+ * Unpacks the browser once for all test files and all later runs. Test files that begin together may each unpack it; the first
+ * one to finish gives its folder the final name, so nobody sees half a browser.
+ * @returns {string} its path
+ */
+function unpackBrowser() {
+  const shared = process.env.CROSSINGS_SHARED_TMP ?? tmpdir();
+  const { version } = lock.packages['node_modules/@sparticuz/chromium'];
+  const final = join(shared, `chromium-${version}`);
+  if (!existsSync(final)) {
+    const folder = mkdtempSync(join(shared, 'unpacking-'));
+    const env = { ...process.env, TMPDIR: folder };
+    const { status, stderr } = spawnSync(process.execPath, ['-e', UNPACK], { cwd: root, encoding: 'utf8', env });
+    if (status !== 0) throw new Error(`Chromium cannot be unpacked: ${stderr}`);
+    try {
+      renameSync(folder, final);
+    } catch {
+      rmSync(folder, { recursive: true }); // another test file was faster
+    }
+  }
+  return join(final, 'chromium');
+}
 
 /** @returns {string | null} */
 function findProblem() {
   if (process.arch !== 'x64') return `the package's Chromium is for x64, and this is ${process.arch}.`;
   const { header } = /** @type {any} */ (process.report.getReport());
   if (!header.glibcVersionRuntime) return "the package's Chromium needs glibc.";
-  const { status, stderr } = spawnSync(process.execPath, ['-e', PROBE], { cwd: root, encoding: 'utf8' });
-  return status === 0 ? null : `Chromium does not start: ${stderr.trim()}`;
+  const { status, stderr, error } = spawnSync(unpackBrowser(), ['--version'], { encoding: 'utf8' });
+  return status === 0 ? null : `Chromium does not start: ${(error?.message ?? stderr).trim()}`;
 }
 
 const LIMIT_MS = 240_000; // of one test: a busy machine is many times slower than an idle one
@@ -120,7 +140,7 @@ async function startLab({ dataFolder } = {}) {
 
 /** @returns {Promise<Browser>} */
 async function launchBrowser() {
-  const executablePath = await headless.executablePath();
+  const executablePath = unpackBrowser();
   const args = headless.args.filter((flag) => !UNWANTED.includes(flag));
   return chromium.launch({ executablePath, args, headless: true });
 }

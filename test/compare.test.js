@@ -9,6 +9,7 @@ const schema = require('../lib/bench/compare/compare.schema.json');
 const { compareRuns } = require('../lib/bench/compare/runs.js');
 const { answer, comparePairs, compareSets, smallestP } = require('../lib/bench/compare/verdicts.js');
 const { randomNumbers } = require('../lib/measure/bootstrap.js');
+const { testInCi } = require('./in-ci.js');
 const { around, result, runOf } = require('./run-files.js');
 const { cli } = require('./support.js');
 
@@ -195,7 +196,7 @@ describe('several runs on each side', () => {
     expect(throughput?.noise).toBe(0.1);
   });
 
-  test('give false verdicts in at most 5 % of comparisons, although runs differ by more than their samples', () => {
+  testInCi('give false verdicts in at most 5 % of comparisons, although runs differ by more than their samples', () => {
     let [byRuns, bySamples] = [0, 0];
     for (let seed = 1; seed <= 80; seed++) {
       const next = randomNumbers(seed);
@@ -236,7 +237,7 @@ describe('two builds in one run, 12 questions of 12 rounds', () => {
     return answer(questions).map(({ verdict }) => verdict);
   };
 
-  test('give a false verdict on identical builds in at most 5 % of comparisons', () => {
+  testInCi('give a false verdict on identical builds in at most 5 % of comparisons', () => {
     const wrong = Array.from({ length: 40 }, (_, seed) => verdictsOf(seed, 1)).filter((verdicts) =>
       verdicts.some((verdict) => verdict !== 'undetected'),
     );

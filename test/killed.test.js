@@ -3,7 +3,7 @@
 const { readFileSync, readdirSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const { built, eventsOf, leftovers, ourProcesses, root, start, until } = require('./support.js');
+const { built, eventsOf, leftovers, ourProcesses, root, start, until, untilNothingIsLeft } = require('./support.js');
 
 /** Ids of a process's children. @param {number} pid @returns {number[]} */
 function childrenOf(pid) {
@@ -42,7 +42,8 @@ describe.each(['pipe', 'shm-spin', 'shm-sem', 'ring', 'dgram', 'eventfd-signalfd
     const { status, stdout } = await result;
     expect(status).toBe(1);
     expect(eventsOf(stdout).at(-1)).toMatchObject({ type: 'error', code: 'ERR_CHILD_DIED' });
-    expect(leftovers()).toEqual(before);
+    expect(ourProcesses()).toEqual([]);
+    await untilNothingIsLeft(before);
   });
 
   test('when the program is killed, its processes exit too', async () => {
@@ -51,8 +52,7 @@ describe.each(['pipe', 'shm-spin', 'shm-sem', 'ring', 'dgram', 'eventfd-signalfd
     await until(() => childrenOf(bench.pid ?? 0).flatMap(childrenOf).length === 2);
     bench.kill('SIGKILL');
     await result;
-    await until(() => ourProcesses().length === 0);
-    expect(leftovers()).toEqual(before);
+    await untilNothingIsLeft(before);
   });
 
   test('when the supervisor is killed, the program cleans up and fails', async () => {
@@ -61,8 +61,7 @@ describe.each(['pipe', 'shm-spin', 'shm-sem', 'ring', 'dgram', 'eventfd-signalfd
     await until(() => childrenOf(bench.pid ?? 0).flatMap(childrenOf).length === 2);
     process.kill(childrenOf(bench.pid ?? 0)[0], 'SIGKILL');
     expect(await result).toMatchObject({ status: 1 });
-    await until(() => ourProcesses().length === 0);
-    expect(leftovers()).toEqual(before);
+    await untilNothingIsLeft(before);
   });
 });
 
@@ -75,8 +74,7 @@ test('a program killed at any of a hundred moments during its set-up leaves noth
     bench.kill('SIGKILL');
     await result;
   }
-  await until(() => ourProcesses().length === 0);
-  expect(leftovers()).toEqual(before);
+  await untilNothingIsLeft(before);
 });
 
 describe('crossings bench', () => {
@@ -92,7 +90,8 @@ describe('crossings bench', () => {
     await until(() => ourProcesses().length > 2);
     child.kill(/** @type {NodeJS.Signals} */ (signal));
     expect(await result).toMatchObject({ status: expected, stdout: '' });
-    expect(leftovers()).toEqual(before);
+    expect(ourProcesses()).toEqual([]);
+    await untilNothingIsLeft(before);
   });
 
   test('when it is killed, the programs it started exit too', async () => {
@@ -101,8 +100,7 @@ describe('crossings bench', () => {
     await until(() => ourProcesses().length > 2);
     child.kill('SIGKILL');
     await result;
-    await until(() => ourProcesses().length === 0);
-    expect(leftovers()).toEqual(before);
+    await untilNothingIsLeft(before);
   });
 });
 

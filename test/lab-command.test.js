@@ -6,7 +6,7 @@ const net = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { clientOf, descendantsOf, hasEnded } = require('./lab.js');
-const { cli, leftovers, root, start, until } = require('./support.js');
+const { cli, leftovers, root, start, until, untilNothingIsLeft } = require('./support.js');
 
 const LONG = { effort: 'thorough', mechanisms: ['shm-sem', 'pipe'], messages: 1_000_000, sizeBytes: 1024 };
 
@@ -106,8 +106,7 @@ describe('during a run,', () => {
     child.kill('SIGKILL');
     await ended;
     await until(() => processes.every(hasEnded));
-    expect(leftovers().sharedMemory).toEqual(before.sharedMemory);
-    expect(leftovers().temporary).toEqual(before.temporary);
+    await untilNothingIsLeft(before);
     expect(readdirSync(folder)).toEqual([]);
   });
 });

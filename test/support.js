@@ -1,7 +1,7 @@
 'use strict';
 // What several tests share: running our programs, and looking for what they leave behind.
 const { spawn, spawnSync } = require('node:child_process');
-const { readdirSync, readFileSync } = require('node:fs');
+const { existsSync, readdirSync, readFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 
@@ -42,21 +42,16 @@ function cli(args, options) {
 /** Starts a program. @param {string} command @param {string[]} args */
 const start = (command, args) => spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** Fails in a test that runs beside others, where what others start would look like a leftover. */
-function needsTheMachine() {
-  if (!('SERIAL' in globalThis))
-    throw new Error('this test file looks at the whole machine: list it in jest.config.js');
-}
-
-/** Ids of the processes whose program is one of ours. */
+/** Ids of the living processes that this test file has started, and that run a program of ours. */
 function ourProcesses() {
-  needsTheMachine();
+  const mark = `CROSSINGS_TEST=${process.env.CROSSINGS_TEST}\0`;
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
     .filter((pid) => {
       try {
         const [, name, state] = /\((.*)\) (.)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
-        return name.startsWith('crossings-') && state !== 'Z';
+        if (!name.startsWith('crossings-') || state === 'Z') return false;
+        return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(mark);
       } catch {
         return false; // the process has ended since it was listed
       }
@@ -64,16 +59,34 @@ function ourProcesses() {
     .map(Number);
 }
 
-/** Everything that a run might have left behind on this machine: files in /dev/shm and the temporary folder, processes. */
+/** The names of ours in a shared folder whose process has ended: each contains the id of its process. @param {string} folder */
+function abandoned(folder) {
+  return readdirSync(folder).filter((name) => {
+    const pid = /crossings-(\d+)/.exec(name)?.[1];
+    return pid !== undefined && !existsSync(`/proc/${pid}`);
+  });
+}
+
+/** Everything that a run might have left behind: files in /dev/shm and the temporary folders, processes. */
 function leftovers() {
-  needsTheMachine();
   return {
-    sharedMemory: readdirSync('/dev/shm').sort(),
-    temporary: readdirSync(tmpdir())
-      .filter((name) => name.includes('crossings'))
-      .sort(),
+    sharedMemory: abandoned('/dev/shm').sort(),
+    temporary: [...readdirSync(tmpdir()).filter((name) => name.includes('crossings')), ...abandoned('/tmp')].sort(),
     processes: ourProcesses(),
   };
+}
+
+/**
+ * Waits until nothing is left but what was there before. Other test files kill processes, too, whose names exist for a moment
+ * longer; what is really left behind stays, and Jest's time limit ends the wait.
+ * @param {ReturnType<typeof leftovers>} before
+ */
+async function untilNothingIsLeft(before) {
+  const isNew = (/** @type {string} */ kind, /** @type {string | number} */ each) =>
+    !(/** @type {any} */ (before)[kind].includes(each));
+  await until(() =>
+    Object.entries(leftovers()).every(([kind, all]) => !all.some((/** @type {any} */ each) => isNew(kind, each))),
+  );
 }
 
 /** Waits until a condition holds. Jest's time limit ends a wait that never succeeds. @param {() => boolean} condition */
@@ -81,4 +94,4 @@ async function until(condition) {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-module.exports = { built, cli, eventsOf, leftovers, ourProcesses, root, run, start, until };
+module.exports = { built, cli, eventsOf, leftovers, ourProcesses, root, run, start, until, untilNothingIsLeft };

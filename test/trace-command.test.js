@@ -6,7 +6,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { recordTrace } = require('../lib/trace/record.js');
 const { toTraceEvents } = require('../lib/trace/perfetto.js');
-const { built, cli, eventsOf, leftovers, root, run, start, until } = require('./support.js');
+const { built, cli, eventsOf, leftovers, root, run, start, until, untilNothingIsLeft } = require('./support.js');
 
 const MECHANISMS = ['ring', 'shm-spin', 'shm-sem', 'pipe', 'uds', 'tcp'];
 const allowed = run('crossings-demo', ['--trace', 'pipe']).status === 0;
@@ -15,12 +15,6 @@ const describeWhereAllowed = allowed ? describe : describe.skip;
 const folder = mkdtempSync(join(tmpdir(), 'trace-'));
 const file = (/** @type {string} */ name) => join(folder, name);
 afterAll(() => rmSync(folder, { recursive: true }));
-
-/** Names in the file system that a demo might have left. */
-function names() {
-  const { sharedMemory, temporary } = leftovers();
-  return { sharedMemory, temporary };
-}
 
 describeWhereAllowed('crossings trace', () => {
   const files = ['--json', file('trace.json'), '--perfetto', file('perfetto.json')];
@@ -120,12 +114,12 @@ describe('invalid arguments are refused in one sentence:', () => {
 });
 
 describe('crossings-demo without a tracer', () => {
-  test.each(MECHANISMS)('%s: every message arrives, and no name remains', (mechanism) => {
-    const before = names();
+  test.each(MECHANISMS)('%s: every message arrives, and no name remains', async (mechanism) => {
+    const before = leftovers();
     const { status, stdout, stderr } = run('crossings-demo', [mechanism, '--messages', 50]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toContain('sent 50 messages; all arrived intact and in order.');
-    expect(names()).toEqual(before);
+    await untilNothingIsLeft(before);
   });
 
   test('--list names each demo and its source', () => {
@@ -141,9 +135,9 @@ describe('crossings-demo without a tracer', () => {
   });
 });
 
-testWhereAllowed('where ptrace is refused it says what to do, and leaves nothing', () => {
+testWhereAllowed('where ptrace is refused it says what to do, and leaves nothing', async () => {
   // A process can have only one tracer.
-  const before = names();
+  const before = leftovers();
   const command = [process.execPath, join(root, 'lib', 'cli.js'), 'trace', 'shm-sem'];
   const { status, stdout, stderr } = run('crossings-count', ['--method', 'ptrace', '--', ...command]);
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
@@ -151,7 +145,7 @@ testWhereAllowed('where ptrace is refused it says what to do, and leaves nothing
   expect(stderr).toContain('--cap-add=SYS_PTRACE');
   expect(stderr).toContain('(ERR_PTRACE_REFUSED)');
   expect(stderr.trimEnd().split('\n')).toHaveLength(1);
-  expect(names()).toEqual(before);
+  await untilNothingIsLeft(before);
 });
 
 /** A process and its descendants. @param {number} pid @returns {number[]} */
@@ -176,7 +170,7 @@ describe('a killed process leaves nothing behind:', () => {
     ['the demo', () => start(built('crossings-demo'), ['shm-spin', '--time', '1000', '--messages', '1000']), 12],
     ['a demo of the socket', () => start(built('crossings-demo'), ['uds', '--time', '1000', '--messages', '1000']), 12],
   ])('SIGKILL to %s, at twelve moments', async (_, begin, longest) => {
-    const before = names();
+    const before = leftovers();
     for (let i = 1; i <= 12; i++) {
       const child = begin();
       await new Promise((resolve) => setTimeout(resolve, (longest * i) / 12));
@@ -184,15 +178,15 @@ describe('a killed process leaves nothing behind:', () => {
       child.kill('SIGKILL');
       await until(() => !all.some(isAlive));
     }
-    await until(() => JSON.stringify(names()) === JSON.stringify(before));
+    await untilNothingIsLeft(before);
   });
 
   testWhereAllowed('an abort ends the recording and its processes', async () => {
-    const before = names();
+    const before = leftovers();
     const controller = new AbortController();
     const recording = recordTrace({ mechanism: 'shm-spin', messages: 1000 }, { signal: controller.signal });
     setTimeout(() => controller.abort(new Error('enough')), 50);
     await expect(recording).rejects.toThrow('enough');
-    await until(() => JSON.stringify(names()) === JSON.stringify(before));
+    await untilNothingIsLeft(before);
   });
 });

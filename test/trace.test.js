@@ -3,7 +3,7 @@
 const Ajv = require('ajv/dist/2020').default;
 const { interpret, recordTrace } = require('../lib/trace/record.js');
 const schema = require('../lib/trace/trace.schema.json');
-const { eventsOf, leftovers, run } = require('./support.js');
+const { eventsOf, leftovers, run, untilNothingIsLeft } = require('./support.js');
 
 /** @typedef {import('../lib/trace/record.js').Trace} Trace */
 /** @typedef {import('../lib/trace/record.js').TraceEvent} TraceEvent */
@@ -21,10 +21,7 @@ beforeAll(async () => {
   for (const mechanism of allowed ? MECHANISMS : []) traces[mechanism] = await recordTrace({ mechanism });
 });
 
-test('recording leaves nothing behind', () => {
-  const { sharedMemory, temporary } = leftovers();
-  expect({ sharedMemory, temporary }).toEqual({ sharedMemory: before.sharedMemory, temporary: before.temporary });
-});
+test('recording leaves nothing behind', () => untilNothingIsLeft(before));
 
 /** @param {string} mechanism */
 const during = (mechanism) => traces[mechanism].events.filter(({ phase }) => phase === 'message');
