@@ -37,6 +37,26 @@
       'c-bench/harness/spinners.c',
       'c-bench/harness/throughput.c',
     ],
+    # The tracer, and its parts for programs that are forked without exec.
+    'tracer': [
+      'c-bench/trace/arguments.c',
+      'c-bench/trace/calls.c',
+      'c-bench/trace/descriptors.c',
+      'c-bench/trace/ending.c',
+      'c-bench/trace/events.c',
+      'c-bench/trace/process.c',
+      'c-bench/trace/program.c',
+      'c-bench/trace/sockets.c',
+      'c-bench/trace/tasks.c',
+      'c-bench/trace/tracer.c',
+    ],
+    'function_tracer': [
+      'c-bench/demos/state.c',
+      'c-bench/trace/function.c',
+      'c-bench/trace/state.c',
+      'c-bench/trace/steps.c',
+      '<@(tracer)',
+    ],
     'sweep': [
       'c-bench/programs/sweep.c',
       'c-bench/sweep/command-line.c',
@@ -158,12 +178,16 @@
         'c-bench/demos/demos.c',
         'c-bench/demos/run.c',
         'c-bench/demos/timing.c',
-        'c-bench/trace/arguments.c',
-        'c-bench/trace/events.c',
-        'c-bench/trace/process.c',
-        'c-bench/trace/steps.c',
-        'c-bench/trace/tracer.c',
+        'c-bench/trace/demo.c',
+        '<@(function_tracer)',
       ],
+    },
+    {
+      # Traces any command.
+      'target_name': 'crossings-trace',
+      'type': 'executable',
+      'dependencies': ['crossings-common'],
+      'sources': ['c-bench/programs/trace.c', 'c-bench/trace/command.c', '<@(tracer)'],
     },
     {
       # Examples of the C interface.

@@ -49,7 +49,7 @@ const ROOMS = [
     files: ['lib/bench/node/'],
     uses: ['lib/bench/', 'lib/measure/', 'lib/terminal/', 'lib/channel/', 'lib/channel/errors.js'],
   },
-  { files: ['lib/trace/'], uses: ['lib/measure/', 'lib/terminal/', 'package.json'] },
+  { files: ['lib/trace/'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js', 'package.json'] },
   {
     files: ['lib/experiments/prove/node/', 'lib/experiments/prove/proof.js'],
     uses: ['lib/measure/', 'lib/channel/', 'lib/channel/errors.js'],

@@ -86,7 +86,6 @@ describe('invalid arguments are refused in one sentence:', () => {
     [['pipe', '--messages', '1001'], '--messages must be a whole number from 1 to 1000; got "1001".'],
     [['pipe', '--messages', '-1'], '--messages must be a whole number from 1 to 1000; got "-1".'],
     [['pipe', '--messages', '1e2'], '--messages must be a whole number from 1 to 1000; got "1e2".'],
-    [['--', '--list'], 'The mechanism must be one of ring, shm-spin, shm-sem, pipe, uds, tcp; got "--list".'],
     [
       ['pipe', '--json', '/no/such/folder/x'],
       '--json must be a file that can be written; got "/no/such/folder/x": the folder /no/such/folder does not exist.',

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct demo_state demo;
 pid_t first_process;
 void (*phase_observer)(enum phase phase, enum role role);
 

@@ -37,7 +37,8 @@ struct demo_state {
     struct word words[MAX_WORDS];
 };
 
-extern struct demo_state demo;
+/* Each thread has its own, since each is in a call of its own. */
+extern _Thread_local struct demo_state demo;
 
 /* ---- Steps ---- */
 

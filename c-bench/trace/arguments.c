@@ -2,90 +2,24 @@
  * Prints what the arguments of system calls point to, as raw bytes in hexadecimal, directed by one table.
  * lib/trace/decode.js interprets the bytes.
  */
+#include "calls.h"
 #include "trace.h"
 
 #include "../common/ndjson.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
-#define MAX_BYTES 256 /* captured per argument */
-
-enum when { ENTRY = 1, EXIT = 2 };
-enum what {
-    TEXT = 1,     /* a string */
-    SIZED,        /* argument `length` is its size */
-    RESULT_SIZED, /* the result is its size */
-    POINTED_SIZE, /* argument `length` points to its size, an int */
-    FIXED,        /* `length` bytes */
-    POLL_LIST,    /* argument `length` is its number of struct pollfd */
-    MESSAGE,      /* struct msghdr */
-    STAT,         /* struct stat, of which mode and size are printed */
-};
-
-struct pointer {
-    const char *call;
-    int argument;
-    enum when when;
-    enum what what;
-    int length;
-};
-
-static const struct pointer pointers[] = {
-    {"write", 1, ENTRY, SIZED, 2},
-    {"read", 1, EXIT, RESULT_SIZED, 0},
-    {"sendto", 1, ENTRY, SIZED, 2},
-    {"sendto", 4, ENTRY, SIZED, 5},
-    {"recvfrom", 1, EXIT, RESULT_SIZED, 0},
-    {"sendmsg", 1, ENTRY, MESSAGE, 0},
-    {"recvmsg", 1, EXIT, MESSAGE, 0},
-    {"openat", 1, ENTRY, TEXT, 0},
-    {"open", 0, ENTRY, TEXT, 0},
-    {"unlink", 0, ENTRY, TEXT, 0},
-    {"unlinkat", 1, ENTRY, TEXT, 0},
-    {"link", 0, ENTRY, TEXT, 0},
-    {"link", 1, ENTRY, TEXT, 0},
-    {"linkat", 1, ENTRY, TEXT, 0},
-    {"linkat", 3, ENTRY, TEXT, 0},
-    {"memfd_create", 0, ENTRY, TEXT, 0},
-    {"newfstatat", 1, ENTRY, TEXT, 0},
-    {"newfstatat", 2, EXIT, STAT, 0},
-    {"fstat", 1, EXIT, STAT, 0},
-    {"bind", 1, ENTRY, SIZED, 2},
-    {"connect", 1, ENTRY, SIZED, 2},
-    {"accept", 1, EXIT, POINTED_SIZE, 2},
-    {"accept4", 1, EXIT, POINTED_SIZE, 2},
-    {"getsockname", 1, EXIT, POINTED_SIZE, 2},
-    {"setsockopt", 3, ENTRY, SIZED, 4},
-    {"getsockopt", 3, EXIT, POINTED_SIZE, 4},
-    {"pipe", 0, EXIT, FIXED, 8},
-    {"pipe2", 0, EXIT, FIXED, 8},
-    {"socketpair", 3, EXIT, FIXED, 8},
-    {"futex", 0, ENTRY, FIXED, 4},
-    {"poll", 0, ENTRY, POLL_LIST, 1},
-    {"poll", 0, EXIT, POLL_LIST, 1},
-    {"ppoll", 0, ENTRY, POLL_LIST, 1},
-    {"ppoll", 0, EXIT, POLL_LIST, 1},
-    {"wait4", 1, EXIT, FIXED, 4},
-    {"getrandom", 0, EXIT, RESULT_SIZED, 0},
-};
-
-/* The arguments that are descriptors. */
-static const struct {
-    const char *call;
-    int argument;
-} descriptors[] = {
-    {"read", 0},        {"write", 0},    {"close", 0},   {"ftruncate", 0}, {"mmap", 4},       {"fstat", 0},
-    {"newfstatat", 0},  {"bind", 0},     {"listen", 0},  {"accept", 0},    {"accept4", 0},    {"connect", 0},
-    {"sendto", 0},      {"recvfrom", 0}, {"sendmsg", 0}, {"recvmsg", 0},   {"setsockopt", 0}, {"getsockopt", 0},
-    {"getsockname", 0}, {"fcntl", 0},    {"fchmod", 0},  {"shutdown", 0},  {"lseek", 0},
-};
-
-/* Calls whose result is a new descriptor. */
-static const char *const makers[] = {"openat", "open", "socket", "accept", "accept4", "memfd_create", NULL};
+#define MAX_BYTES MAX_PAYLOAD_BYTES /* captured per argument */
+#define MAX_PIECES 16               /* of a vector */
+#define MAX_WORDS_OF_COMMAND 32
 
 static void print_hex(const char *key, const unsigned char *bytes, size_t count) {
     char text[2 * MAX_BYTES + 1];
@@ -101,10 +35,50 @@ static void print_bytes(const struct tracee *tracee, const char *key, uint64_t a
         print_hex(key, bytes, tracee_read(tracee, address, bytes, length < sizeof bytes ? length : sizeof bytes));
 }
 
+/* The bytes that the program transfers, as far as they may be recorded. */
+static void print_payload(const struct tracee *tracee, const char *key, uint64_t address, uint64_t length) {
+    if (limits->payload_bytes)
+        print_bytes(tracee, key, address, length < limits->payload_bytes ? length : limits->payload_bytes);
+}
+
 static void print_text(const struct tracee *tracee, const char *key, uint64_t address) {
     char bytes[MAX_BYTES + 1];
-    bytes[tracee_read(tracee, address, bytes, MAX_BYTES)] = '\0';
+    tracee_read_text(tracee, address, bytes, sizeof bytes);
     event_string(key, bytes);
+}
+
+static void print_command(const struct tracee *tracee, const char *key, uint64_t address) {
+    event_array(key);
+    for (int i = 0; i < MAX_WORDS_OF_COMMAND; i++) {
+        uint64_t word = 0;
+        tracee_read(tracee, address + (uint64_t)i * sizeof word, &word, sizeof word);
+        if (!word)
+            break;
+        print_text(tracee, NULL, word);
+    }
+    event_array_close();
+}
+
+/* Print the bytes of a vector's pieces as one string, and their number. */
+static void print_vector(const struct tracee *tracee, const char *key, uint64_t address, uint64_t count,
+                         uint64_t most) {
+    struct iovec pieces[MAX_PIECES];
+    unsigned char bytes[MAX_BYTES];
+    size_t got = 0;
+    uint64_t total = 0;
+    count = count < MAX_PIECES ? count : MAX_PIECES;
+    count = tracee_read(tracee, address, pieces, count * sizeof *pieces) / sizeof *pieces;
+    for (uint64_t i = 0; i < count; i++) {
+        size_t room = limits->payload_bytes - got, left = most - total < SIZE_MAX ? (size_t)(most - total) : SIZE_MAX;
+        size_t length = pieces[i].iov_len < left ? pieces[i].iov_len : left;
+        total += length;
+        got += tracee_read(tracee, (uint64_t)(uintptr_t)pieces[i].iov_base, bytes + got, length < room ? length : room);
+    }
+    event_open(key);
+    if (limits->payload_bytes)
+        print_hex("data", bytes, got);
+    event_integer("dataBytes", total);
+    event_close();
 }
 
 static void print_stat(const struct tracee *tracee, const char *key, uint64_t address) {
@@ -131,7 +105,7 @@ static void print_message(const struct tracee *tracee, const char *key, uint64_t
     size_t control_bytes = message.msg_controllen < sizeof control ? message.msg_controllen : sizeof control;
     control_bytes = tracee_read(tracee, (uint64_t)(uintptr_t)message.msg_control, &control, control_bytes);
     event_open(key);
-    print_bytes(tracee, "data", (uint64_t)(uintptr_t)piece.iov_base, piece.iov_len);
+    print_payload(tracee, "data", (uint64_t)(uintptr_t)piece.iov_base, piece.iov_len);
     event_integer("dataBytes", piece.iov_len);
     event_integer("pieces", message.msg_iovlen);
     event_integer("controlBytes", message.msg_controllen);
@@ -144,7 +118,7 @@ static void print_message(const struct tracee *tracee, const char *key, uint64_t
         for (size_t i = 0; part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS && i < count; i++) {
             int fd;
             memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-            print_descriptor(tracee, fd);
+            print_full_descriptor(tracee, fd);
         }
     }
     event_array_close();
@@ -161,6 +135,14 @@ static void print_pointer(const struct tracee *tracee, const struct pointer *poi
     switch (pointer->what) {
     case TEXT: print_text(tracee, key, address); break;
     case SIZED: print_bytes(tracee, key, address, arguments[pointer->length]); break;
+    case BUFFER: print_payload(tracee, key, address, arguments[pointer->length]); break;
+    case RESULT_BUFFER: print_payload(tracee, key, address, result > 0 ? (uint64_t)result : 0); break;
+    case VECTOR: print_vector(tracee, key, address, arguments[pointer->length], UINT64_MAX); break;
+    case RESULT_VECTOR:
+        print_vector(tracee, key, address, arguments[pointer->length], result > 0 ? (uint64_t)result : 0);
+        break;
+    case EPOLL_LIST: print_bytes(tracee, key, address, (uint64_t)result * sizeof(struct epoll_event)); break;
+    case WORDS: print_command(tracee, key, address); break;
     case RESULT_SIZED: print_bytes(tracee, key, address, result > 0 ? (uint64_t)result : 0); break;
     case POINTED_SIZE:
         if (tracee_read(tracee, arguments[pointer->length], &length, sizeof length) == sizeof length)
@@ -174,7 +156,7 @@ static void print_pointer(const struct tracee *tracee, const struct pointer *poi
 }
 
 static void print_pointers(const struct tracee *tracee, const char *name, enum when when, int64_t result) {
-    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
+    for (size_t i = 0; pointers[i].call; i++)
         if (pointers[i].when == when && strcmp(pointers[i].call, name) == 0)
             print_pointer(tracee, &pointers[i], result);
 }
@@ -197,30 +179,52 @@ void print_entry(const struct tracee *tracee, const char *name) {
     }
     event_array_close();
     event_array("fds");
-    for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
-        if (strcmp(descriptors[i].call, name) == 0)
-            print_descriptor(tracee, (int)tracee->arguments[descriptors[i].argument]);
+    for (size_t i = 0; descriptor_arguments[i].call; i++)
+        if (strcmp(descriptor_arguments[i].call, name) == 0)
+            print_descriptor(tracee, (int)tracee->arguments[descriptor_arguments[i].argument]);
     if (strcmp(name, "poll") == 0 || strcmp(name, "ppoll") == 0)
         print_polled(tracee);
     event_array_close();
     event_open("in");
     print_pointers(tracee, name, ENTRY, 0);
+    if (strcmp(name, "prctl") == 0 && tracee->arguments[0] == PR_SET_NAME)
+        print_text(tracee, "1", tracee->arguments[1]);
     event_close();
 }
 
-void print_exit(const struct tracee *tracee, const char *name, int64_t result) {
-    event_array("made");
+static bool makes_descriptor(const struct tracee *tracee, const char *name) {
     for (int i = 0; makers[i]; i++)
-        if (result >= 0 && strcmp(makers[i], name) == 0)
-            print_descriptor(tracee, (int)result);
+        if (strcmp(makers[i], name) == 0)
+            return true;
+    int command = (int)tracee->arguments[1];
+    return strcmp(name, "fcntl") == 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC);
+}
+
+/* What a call made or, for a socket, connected. */
+static void print_made(const struct tracee *tracee, const char *name, int64_t result) {
     int pair[2];
     bool pipe = strcmp(name, "pipe") == 0 || strcmp(name, "pipe2") == 0;
-    if (result >= 0 && (pipe || strcmp(name, "socketpair") == 0) &&
+    if (makes_descriptor(tracee, name))
+        print_full_descriptor(tracee, (int)result);
+    if ((pipe || strcmp(name, "socketpair") == 0) &&
         tracee_read(tracee, tracee->arguments[pipe ? 0 : 3], pair, sizeof pair) == sizeof pair) {
-        print_descriptor(tracee, pair[0]);
-        print_descriptor(tracee, pair[1]);
+        print_full_descriptor(tracee, pair[0]);
+        print_full_descriptor(tracee, pair[1]);
     }
+}
+
+void print_exit(const struct tracee *tracee, const char *name, int64_t result) {
+    static const char *const changers[] = {"bind", "listen", "connect", "getsockopt"};
+    event_array("made");
+    if (result >= 0)
+        print_made(tracee, name, result);
     event_array_close();
+    for (size_t i = 0; !front->in_step && i < sizeof changers / sizeof *changers; i++)
+        if (strcmp(changers[i], name) == 0) { /* the socket's ends are other ones now */
+            event_array("changed");
+            print_full_descriptor(tracee, (int)tracee->arguments[0]);
+            event_array_close();
+        }
     event_open("out");
     if (result >= 0)
         print_pointers(tracee, name, EXIT, result);

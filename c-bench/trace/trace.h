@@ -1,26 +1,31 @@
 /*
- * The interface between the parts of the tracer. Tracer and demo are one program, and the demo is forked without exec.
- * So code and constants have the same addresses in both, and the tracer can follow the demo's pointers to them in its
- * own memory.
+ * The interface between the parts of the tracer.
+ *
+ * A demo, or a function, is forked without exec: tracer and traced program are one program. So code and constants have
+ * the same addresses in both, and the tracer can follow the program's pointers to them in its own memory. A command is
+ * executed, and then only the kernel's interface is known of it.
  */
 #ifndef CROSSINGS_TRACE_H
 #define CROSSINGS_TRACE_H
 
 #include "../demos/state.h"
+#include "tracer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A traced process. */
+/* A traced thread; a process with one thread is one of these. */
 struct tracee {
-    pid_t pid;
-    int memory_fd, status_fd; /* /proc/PID/mem and /proc/PID/status */
-    struct demo_state state;  /* as read at the last stop */
-    enum role role;           /* the last role that it reported */
-    bool stopped;             /* until resume() */
-    bool in_call;             /* between the entry and the exit of a system call */
+    pid_t tid, pid;          /* of the thread, and of its process */
+    int status_fd;           /* /proc/TID/status */
+    bool foreign;            /* it has executed another program, so its addresses mean nothing here */
+    struct demo_state state; /* as read at the last stop */
+    enum role role;          /* the last role that it reported */
+    bool stopped;            /* until resume() */
+    bool in_call;            /* between the entry and the exit of a system call */
+    bool printed;            /* the entry of that call is in the recording */
     uint64_t number, arguments[6];
     uint64_t switches;            /* voluntary context switches at the call's entry... */
     uint64_t stops;               /* ...and stops for the tracer since then, which count as switches, too */
@@ -28,22 +33,72 @@ struct tracee {
     uint64_t began_ns, step_began_ns;
 };
 
+struct stop {
+    pid_t tid;
+    int status;
+    uint64_t seen_ns;
+    bool begins_call, begins_step; /* when the thread is resumed */
+    long signal;                   /* delivered to it then; 0: none */
+};
+
+/* What differs between tracing a demo, a function and a command. Functions may be NULL. */
+struct front {
+    bool in_step;                     /* a demo: its processes advance together, and its time limit is an error */
+    void (*pin)(pid_t, size_t count); /* a new process, the how manieth */
+    /* Read the state that the program reports. False: it is not to be recorded yet. */
+    bool (*read_state)(struct tracee *);
+    void (*print_place)(const struct tracee *); /* members for an entry: the line of the source */
+    void (*print_words)(const struct tracee *); /* a member for an exit: words of shared memory */
+    bool (*at_breakpoint)(struct tracee *, const struct stop *);
+};
+
+/* ---- tracer.c: the loop ---- */
+
+/* Trace all processes from `first` on, which is attached and stopped with `status`, until they have ended. `begin` lets
+ * it begin. Returns the first process's wait status, or -1 if the time was up. */
+int watch_all(const struct front *front, const struct trace_limits *limits, pid_t first, int status,
+              void (*begin)(void *), void *argument);
+/* Attach to a process that is held at a gate, and stop it. On failure prints the event "error" and kills the process.
+ */
+bool attach(pid_t pid, int *status);
+/* The front and the limits of the trace in progress. */
+extern const struct front *front;
+extern const struct trace_limits *limits;
+
+/* ---- tasks.c: the traced threads ---- */
+
+struct tracee *find_tracee(pid_t tid);
+/* Add a thread. NULL: there are too many. */
+struct tracee *new_tracee(pid_t tid);
+void remove_tracee(struct tracee *tracee);
+/* The next one after `tracee` (NULL: the first), or NULL. */
+struct tracee *next_tracee(const struct tracee *tracee);
+size_t count_tracees(void);
+
 /* ---- process.c: reads a stopped process ---- */
 
-bool tracee_open(struct tracee *tracee, pid_t pid);
-void tracee_close(struct tracee *tracee);
 /* Read `bytes` bytes of its memory. Returns the number of bytes read. */
 size_t tracee_read(const struct tracee *tracee, uint64_t address, void *target, size_t bytes);
-void tracee_read_state(struct tracee *tracee);
-/* The number of its voluntary context switches. Call this after a ptrace request, which waits until the process has
- * left its core. */
+/* Read a string of at most `bytes` - 1 bytes. */
+void tracee_read_text(const struct tracee *tracee, uint64_t address, char *target, size_t bytes);
+/* The number of its voluntary context switches. Call this after a ptrace request, which waits until the thread has left
+ * its core. */
 uint64_t tracee_switches(const struct tracee *tracee);
-/* True if it sleeps in a system call. */
-bool tracee_sleeps(const struct tracee *tracee);
-/* Add the values of the watched words to the current event, as its member "words". */
-void print_words(const struct tracee *tracee);
-/* Add an object for a descriptor: {"fd", "target", "device", "inode"}. Adds nothing if it is not open. */
+/* Its state as a letter: S asleep, R running, D asleep without signals, T stopped, t traced, Z ended. */
+char tracee_state(const struct tracee *tracee);
+/* A number in its status file, such as "Tgid" or "PPid". */
+long tracee_status(const struct tracee *tracee, const char *key);
+/* Its name, of at most 15 bytes. */
+void tracee_name(const struct tracee *tracee, char name[16]);
+
+/* ---- descriptors.c: what descriptors refer to ---- */
+
+/* Add an object for a descriptor: {"fd", "target", "device", "inode", ...}. Adds nothing if it is not open. */
 void print_descriptor(const struct tracee *tracee, int fd);
+/* The same with its access mode, whether exec closes it, and the addresses of a socket. */
+void print_full_descriptor(const struct tracee *tracee, int fd);
+/* Add an array of all its descriptors. */
+void print_all_descriptors(const struct tracee *tracee, const char *key);
 
 /* ---- arguments.c: reads what a system call's arguments point to ---- */
 
@@ -55,18 +110,30 @@ void print_exit(const struct tracee *tracee, const char *name, int64_t result);
 
 void print_enter(const struct tracee *tracee);
 void print_leave(const struct tracee *tracee, int64_t result, uint64_t sleeps, uint64_t seen_ns);
-void print_step(const struct tracee *tracee, uint64_t seen_ns);
-/* The end of a process, and of the system call from which it did not return. */
+/* The end of a thread, and of the system call from which it did not return. */
 void print_gone(const struct tracee *tracee, int status, uint64_t seen_ns);
+void print_born(const struct tracee *tracee, uint64_t seen_ns);
+void print_exec(const struct tracee *tracee, uint64_t seen_ns);
+void print_signal(const struct tracee *tracee, int signal, uint64_t seen_ns);
+/* Every thread, its call, and every descriptor: why nothing happens, or how far the program had come at its end. */
+void print_snapshot(const char *why, uint64_t dropped, uint64_t now_ns);
+void print_end(const char *why, int status, uint64_t dropped, uint64_t now_ns);
 /* `format` contains one %s, for `reason`. */
 void print_error(const char *code, const char *format, const char *reason);
 
-/* ---- steps.c: breakpoints on steps ---- */
+/* ---- state.c, steps.c: only of programs that were forked without exec ---- */
 
+bool read_demo_state(struct tracee *tracee);     /* a demo says when it begins */
+bool read_function_state(struct tracee *tracee); /* a function is recorded from its first call on */
+void print_demo_place(const struct tracee *tracee);
+void print_function_place(const struct tracee *tracee);
+/* Add the values of the watched words to the current event, as its member "words". */
+void print_words(const struct tracee *tracee);
 /* Put a breakpoint on both ends of every step of a stopped process. Its children inherit them. Returns false and sets
  * errno on failure. */
 bool plant_breakpoints(pid_t pid);
-/* The mark whose breakpoint stopped the process, which can then be resumed; NULL: it stopped for another reason. */
-const struct step_mark *step_at(pid_t pid, uint64_t program_counter);
+/* Record the begin or the end of a step that the process stopped at. False: it did not stop at one of our breakpoints.
+ */
+bool at_breakpoint(struct tracee *tracee, const struct stop *stop);
 
 #endif

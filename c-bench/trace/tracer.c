@@ -1,136 +1,129 @@
 /*
- * Traces a demo with ptrace(2). Each process stops at the entry and the exit of every system call and at both ends of
- * every step. The tracer prints what happened as lines of JSON: "enter" and "leave" for a call, "step" for a step.
+ * The loop that traces with ptrace(2). Each thread stops at the entry and the exit of every system call, and in a demo
+ * at both ends of every step. The tracer prints what happened as lines of JSON.
  *
- * Times (CLOCK_MONOTONIC): an event begins when the tracer resumes the process, and ends when the tracer sees it stop
+ * Times (CLOCK_MONOTONIC): an event begins when the tracer resumes the thread, and ends when the tracer sees it stop
  * again. The time of a call therefore includes the kernel's work and two switches between the processes, but not the
  * time that the tracer needs to record it.
  */
-#include "tracer.h"
-
 #include "../common/clock.h"
 #include "../common/ndjson.h"
 #include "../common/ptrace.h"
-#include "../common/topology.h"
+#include "ending.h"
 #include "trace.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_TRACEES 4
-#define LIMIT_SECONDS 60
-#define PATIENCE_NS 200000 /* how long one process stays stopped to wait for the other's next stop... */
+#define BATCH 64           /* stops handled together */
+#define PATIENCE_NS 200000 /* how long one process of a demo stays stopped to wait for the other's next stop... */
 #define CHECK_NS 40000     /* ...and how often to check meanwhile whether that one sleeps */
 
-static const char refused[] =
-    "Cannot record system calls: ptrace is not permitted (%s). In a container, add --cap-add=SYS_PTRACE. Elsewhere, "
-    "set /proc/sys/kernel/yama/ptrace_scope to 0 or 1. No other tracer, such as strace or a debugger, may be attached.";
+const struct front *front;
+const struct trace_limits *limits;
 
-static struct tracee tracees[MAX_TRACEES];
-static int cores[2];
-static volatile sig_atomic_t time_is_up;
-
-struct stop {
-    pid_t pid;
-    int status;
-    uint64_t seen_ns;
-    bool begins_call, begins_step; /* when the process is resumed */
-    long signal;                   /* delivered to it then; 0: none */
-};
-
-static struct tracee *find_tracee(pid_t pid) {
-    for (int i = 0; i < MAX_TRACEES; i++)
-        if (tracees[i].pid == pid)
-            return &tracees[i];
-    return NULL;
-}
-
-static struct tracee *new_tracee(pid_t pid) {
-    struct tracee *tracee = find_tracee(0);
-    if (!tracee || !tracee_open(tracee, pid))
-        return NULL;
-    pin_process(pid, cores[(tracee - tracees) % 2]); /* if that is refused, it runs where it may */
-    return tracee;
-}
+static uint64_t printed_calls, dropped_calls;
+static sigset_t child_stopped;
 
 /* ---- Stops ---- */
 
-static bool recording(const struct tracee *tracee) {
-    return tracee->state.phase != BEFORE;
+/* A call that begins is recorded, unless the recording is full. */
+static void enter(struct tracee *tracee) {
+    tracee->printed = printed_calls < limits->events;
+    if (!tracee->printed) {
+        dropped_calls++;
+        return;
+    }
+    printed_calls++;
+    print_enter(tracee);
 }
 
 static void at_syscall(struct tracee *tracee, const struct stop *stop) {
     struct __ptrace_syscall_info info;
-    if (ptrace(PTRACE_GET_SYSCALL_INFO, tracee->pid, sizeof info, &info) <= 0)
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, tracee->tid, sizeof info, &info) <= 0)
         return;
     if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
-        tracee_read_state(tracee);
-        tracee->in_call = recording(tracee);
-        if (!tracee->in_call)
-            return;
         tracee->number = info.entry.nr;
         memcpy(tracee->arguments, info.entry.args, sizeof tracee->arguments);
-        print_enter(tracee);
+        tracee->in_call = !front->read_state || front->read_state(tracee);
+        if (!tracee->in_call)
+            return;
+        enter(tracee);
         tracee->switches = tracee_switches(tracee);
         tracee->stops = 0;
     } else if (info.op == PTRACE_SYSCALL_INFO_EXIT && tracee->in_call) {
         uint64_t switches = tracee_switches(tracee) - tracee->switches;
         uint64_t stops = tracee->stops + 1; /* including this one */
-        tracee_read_state(tracee);
-        print_leave(tracee, info.exit.rval, switches > stops ? switches - stops : 0, stop->seen_ns);
+        if (front->read_state)
+            front->read_state(tracee);
+        if (tracee->printed)
+            print_leave(tracee, info.exit.rval, switches > stops ? switches - stops : 0, stop->seen_ns);
         tracee->in_call = false;
     }
 }
 
-/* Record the end of a step that the process stopped at. False: it did not stop at a breakpoint of the tracer. */
-static bool at_breakpoint(struct tracee *tracee, const struct stop *stop) {
-    struct __ptrace_syscall_info info;
-    if (ptrace(PTRACE_GET_SYSCALL_INFO, tracee->pid, sizeof info, &info) <= 0)
-        return false;
-    const struct step_mark *mark = step_at(tracee->pid, info.instruction_pointer);
-    if (!mark)
-        return false;
-    tracee_read_state(tracee);
-    if (!recording(tracee))
-        return true;
-    if (!mark->is_end) {
-        tracee->step = mark;
-    } else if (tracee->step) {
-        print_step(tracee, stop->seen_ns);
-        tracee->step = NULL;
-    }
-    return true;
+static struct tracee *add(pid_t tid, uint64_t seen_ns) {
+    struct tracee *tracee = is_ending() ? NULL : new_tracee(tid);
+    if (!tracee)
+        return NULL;
+    if (front->pin)
+        front->pin(tid, count_tracees());
+    print_born(tracee, seen_ns);
+    return tracee;
 }
 
-/* Record what a stop shows. The process stays stopped. */
+/* A process has executed a program. Its other threads are gone, and the thread that called exec has the process's id.
+ */
+static void at_exec(struct tracee *tracee, const struct stop *stop) {
+    unsigned long former = 0;
+    ptrace(PTRACE_GETEVENTMSG, tracee->tid, NULL, &former);
+    struct tracee *caller = find_tracee((pid_t)former);
+    if (caller && caller != tracee) {
+        tracee->in_call = caller->in_call;
+        tracee->printed = false; /* its entry has the other thread's id */
+        tracee->number = caller->number;
+        memcpy(tracee->arguments, caller->arguments, sizeof tracee->arguments);
+        print_gone(caller, 0, stop->seen_ns);
+        remove_tracee(caller);
+    }
+    tracee->foreign = true;
+    print_exec(tracee, stop->seen_ns);
+}
+
+/* Record what a stop shows. The thread stays stopped. */
 static void record(struct tracee *tracee, struct stop *stop) {
     int signal = WSTOPSIG(stop->status), event = stop->status >> 16;
     stop->begins_call = stop->begins_step = false;
     stop->signal = 0;
     if (signal == SYSCALL_STOP) {
-        at_syscall(tracee, stop);
-        stop->begins_call = tracee->in_call;
+        if (!is_ending())
+            at_syscall(tracee, stop);
+        stop->begins_call = tracee->in_call && !is_ending();
         return;
     }
     tracee->stops++;
     if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) {
         unsigned long child;
-        if (ptrace(PTRACE_GETEVENTMSG, tracee->pid, NULL, &child) == 0 && !find_tracee((pid_t)child))
-            new_tracee((pid_t)child); /* register it before its first stop */
-    } else if (!event && signal == SIGTRAP) {
-        const struct step_mark *before = tracee->step;
-        if (!at_breakpoint(tracee, stop))
-            stop->signal = signal;
-        stop->begins_step = tracee->step && tracee->step != before;
+        if (ptrace(PTRACE_GETEVENTMSG, tracee->tid, NULL, &child) == 0 && !find_tracee((pid_t)child))
+            add((pid_t)child, stop->seen_ns); /* register it before its first stop */
+    } else if (event == PTRACE_EVENT_EXEC) {
+        at_exec(tracee, stop);
     } else if (!event) {
-        stop->signal = signal; /* a signal to the process itself */
+        const struct step_mark *before = tracee->step;
+        if (signal == SIGTRAP && front->at_breakpoint && front->at_breakpoint(tracee, stop)) {
+            stop->begins_step = tracee->step && tracee->step != before;
+            return;
+        }
+        stop->signal = signal; /* a signal to the program itself */
+        if (!is_ending())
+            print_signal(tracee, signal, stop->seen_ns);
     }
 }
 
-/* Resume a stopped process. The call or step that it begins, begins now. */
+/* Resume a stopped thread. The call or step that it begins, begins now. */
 static void resume(struct tracee *tracee, const struct stop *stop) {
     tracee->stopped = false;
     uint64_t now_ns = monotonic_ns();
@@ -138,132 +131,121 @@ static void resume(struct tracee *tracee, const struct stop *stop) {
         tracee->began_ns = now_ns;
     if (stop->begins_step)
         tracee->step_began_ns = now_ns;
-    resume_tracee(tracee->pid, stop->status, stop->signal);
+    resume_tracee(tracee->tid, stop->status, stop->signal);
 }
 
-/* Get the next stop; `flags` as for waitpid(). Returns 1; 0 if there is none now; -1 if no process is left or the time
- * is up. */
+/* ---- Waiting for stops ---- */
+
+/* Get the next stop; `flags` as for waitpid(). Returns 1; 0 if there is none now; -1 if no process is left. */
 static int next_stop(struct stop *stop, int flags) {
-    for (;;) {
-        stop->pid = waitpid(-1, &stop->status, __WALL | flags);
-        stop->seen_ns = monotonic_ns();
-        if (stop->pid >= 0 || errno != EINTR || time_is_up)
-            break;
-    }
-    struct tracee *tracee = stop->pid > 0 ? find_tracee(stop->pid) : NULL;
+    stop->tid = waitpid(-1, &stop->status, __WALL | flags);
+    stop->seen_ns = monotonic_ns();
+    if (stop->tid < 0)
+        return errno == EINTR ? 0 : -1;
+    struct tracee *tracee = find_tracee(stop->tid);
     if (tracee)
         tracee->stopped = true;
-    return stop->pid > 0 ? 1 : stop->pid;
+    return stop->tid > 0;
 }
 
-/* True if a process is neither stopped nor asleep. */
+/* True if a thread is neither stopped nor asleep. */
 static bool is_one_running(void) {
-    for (int i = 0; i < MAX_TRACEES; i++)
-        if (tracees[i].pid && !tracees[i].stopped && !tracee_sleeps(&tracees[i]))
+    for (const struct tracee *tracee = next_tracee(NULL); tracee; tracee = next_tracee(tracee))
+        if (!tracee->stopped && tracee_state(tracee) != 'S')
             return true;
     return false;
 }
 
-/* Wait for at least one stop, and then for the other process's stop, unless that process sleeps or spins. So both
- * advance together, and neither runs ahead because it shares the tracer's core and is resumed faster. Each stop sends
- * SIGCHLD, which is blocked, so no stop is missed. */
-static int collect(struct stop *stops, int limit, const sigset_t *child_stopped) {
+/* Wait for at least one stop, and get all others that there are. In a demo, also wait for the other process's stop,
+ * unless that process sleeps or spins. So both advance together, and neither runs ahead because it shares the tracer's
+ * core and is resumed faster. Each stop sends SIGCHLD, which is blocked, so no stop is missed. */
+static int collect(struct stop *stops) {
     int count = next_stop(&stops[0], 0);
     if (count <= 0)
         return count;
     uint64_t patience_ns = stops[0].seen_ns + PATIENCE_NS;
-    while (count < limit) {
+    while (count < BATCH) {
         int more = next_stop(&stops[count], WNOHANG);
         if (more < 0)
             break;
         count += more;
         if (more)
             continue;
-        if (!is_one_running() || monotonic_ns() > patience_ns)
+        if (!front->in_step || !is_one_running() || monotonic_ns() > patience_ns)
             break;
-        sigtimedwait(child_stopped, NULL, &(struct timespec){.tv_nsec = CHECK_NS});
+        sigtimedwait(&child_stopped, NULL, &(struct timespec){.tv_nsec = CHECK_NS});
     }
     return count;
 }
 
-/* Trace until all processes have ended. True: the first one exited with status 0. */
-static bool watch_all(pid_t first) {
-    bool succeeded = false;
-    sigset_t child_stopped;
+/* Handle a stop or an end. */
+static void handle(struct stop *stop, pid_t first, int *first_status) {
+    struct tracee *tracee = find_tracee(stop->tid);
+    if (WIFSTOPPED(stop->status)) {
+        if (!tracee)
+            tracee = add(stop->tid, stop->seen_ns);
+        if (tracee)
+            record(tracee, stop);
+        else if (front->in_step)
+            ptrace(PTRACE_DETACH, stop->tid, NULL, NULL);
+        else
+            end_too_many(stop->tid, dropped_calls);
+    } else if (tracee) { /* otherwise it is the cleaner */
+        print_gone(tracee, stop->status, stop->seen_ns);
+        remove_tracee(tracee);
+        if (stop->tid == first)
+            *first_status = stop->status;
+    }
+}
+
+int watch_all(const struct front *chosen_front, const struct trace_limits *chosen_limits, pid_t first, int status,
+              void (*begin)(void *), void *argument) {
+    int first_status = -1;
+    front = chosen_front;
+    limits = chosen_limits;
     sigemptyset(&child_stopped);
     sigaddset(&child_stopped, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child_stopped, NULL);
-    for (;;) {
-        struct stop stops[MAX_TRACEES + 1];
-        int count = collect(stops, MAX_TRACEES + 1, &child_stopped);
-        if (count <= 0)
-            return succeeded && !time_is_up;
-        for (int i = 0; i < count; i++) {
-            struct stop *stop = &stops[i];
-            struct tracee *tracee = find_tracee(stop->pid);
-            if (WIFSTOPPED(stop->status)) {
-                if (!tracee)
-                    tracee = new_tracee(stop->pid);
-                if (tracee)
-                    record(tracee, stop);
-            } else if (tracee) { /* otherwise it is the cleaner */
-                print_gone(tracee, stop->status, stop->seen_ns);
-                tracee_close(tracee);
-                if (stop->pid == first)
-                    succeeded = WIFEXITED(stop->status) && WEXITSTATUS(stop->status) == 0;
-            }
-        }
+    prepare_ending();
+    struct tracee *tracee = add(first, monotonic_ns());
+    if (!tracee)
+        return -1; /* EXITKILL ends the program */
+    resume(tracee, &(struct stop){.tid = first, .status = status});
+    begin(argument);
+    for (uint64_t last_ns = monotonic_ns(); count_tracees() > 0 || front->in_step;) {
+        struct stop stops[BATCH];
+        int count = collect(stops);
+        if (count < 0)
+            break;
+        for (int i = 0; i < count; i++)
+            handle(&stops[i], first, &first_status);
         /* Only now, so that recording one stop does not add to the time of the other process's call. */
         for (int i = 0; i < count; i++) {
-            struct tracee *tracee = WIFSTOPPED(stops[i].status) ? find_tracee(stops[i].pid) : NULL;
+            tracee = WIFSTOPPED(stops[i].status) ? find_tracee(stops[i].tid) : NULL;
             if (tracee)
                 resume(tracee, &stops[i]);
         }
+        last_ns = count > 0 ? monotonic_ns() : last_ns;
+        if (!check_ending(last_ns, dropped_calls))
+            return -1;
     }
+    if (!front->in_step) {
+        end_escaped();
+        print_end(reason_of_ending(), first_status, dropped_calls, monotonic_ns());
+    }
+    return first_status;
 }
 
-static void on_alarm(int signal) {
-    (void)signal;
-    time_is_up = 1;
-}
-
-int trace_demo(const struct demo_entry *entry, int count) {
-    struct gate gate;
-    int status;
-    pid_t pid = prepare_demo(entry, count, &gate);
-    if (pid < 0) {
-        perror("Cannot start the demo");
-        return 1;
-    }
-    if (ptrace(PTRACE_SEIZE, pid, NULL, TRACE_OPTIONS) || ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) ||
-        waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status) || !plant_breakpoints(pid)) {
-        print_error("ERR_PTRACE_REFUSED", refused, strerror(errno));
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, __WALL);
-        return 1;
-    }
-    choose_cores(cores);
-    if (!entry->spins) {
-        /* The tracer resumes processes that sleep fastest if they share its core. */
-        cores[1] = cores[0];
-        pin_process(0, cores[0]);
-    }
-    struct tracee *tracee = new_tracee(pid);
-    if (!tracee) {
-        print_error("ERR_PTRACE_REFUSED", refused, strerror(errno));
-        return 1; /* EXITKILL ends the demo */
-    }
-    sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_alarm}, NULL);
-    alarm(LIMIT_SECONDS);
-    event_begin("demo");
-    event_string("title", entry->title);
-    event_string("source", entry->source);
-    event_integer("first", (uint64_t)pid);
-    event_end();
-    resume(tracee, &(struct stop){.pid = pid, .status = status});
-    begin_demo(entry, pid, &gate);
-    bool succeeded = watch_all(pid);
-    if (time_is_up)
-        print_error("ERR_STALLED", "The demo did not end within %s.", "a minute");
-    return succeeded ? 0 : 1;
+bool attach(pid_t pid, int *status) {
+    static const char refused[] =
+        "Cannot record system calls: ptrace is not permitted (%s). In a container, add --cap-add=SYS_PTRACE. "
+        "Elsewhere, set /proc/sys/kernel/yama/ptrace_scope to 0 or 1. No other tracer, such as strace or a debugger, "
+        "may be attached.";
+    if (ptrace(PTRACE_SEIZE, pid, NULL, TRACE_OPTIONS) == 0 && ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0 &&
+        waitpid(pid, status, __WALL) == pid && WIFSTOPPED(*status))
+        return true;
+    print_error("ERR_PTRACE_REFUSED", refused, strerror(errno));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, __WALL);
+    return false;
 }

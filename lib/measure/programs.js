@@ -133,6 +133,28 @@ async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) 
 }
 
 /**
+ * Starts a compiled program that shares this process's terminal and prints its lines on descriptor 3. It is in the same
+ * process group, so Ctrl-C reaches it and what it runs. It ends when this process ends.
+ * @param {string} name
+ * @param {(string | number)[]} args
+ * @param {(event: ProgramEvent) => void} onEvent
+ * @param {import('node:child_process').SpawnOptions} [options]
+ * @returns {{kill: (signal: NodeJS.Signals) => void, ended: Promise<number | NodeJS.Signals>}} its exit status, or the
+ *     signal that killed it
+ */
+function startProgram(name, args, onEvent, options = {}) {
+  const words = ['--parent', process.pid, '--output', 3, ...args].map(String);
+  const child = spawn(programPath(name), words, { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], ...options });
+  const lines = /** @type {import('node:stream').Readable | undefined} */ (child.stdio[3]);
+  if (lines) createInterface({ input: lines }).on('line', (line) => onEvent(JSON.parse(line)));
+  const ended = new Promise((resolve, reject) => {
+    child.on('error', (error) => reject(new CrossingsError('ERR_PROGRAM', `Cannot run ${name}: ${reasonOf(error)}`)));
+    child.on('close', (code, killer) => resolve(code ?? killer));
+  });
+  return { kill: (signal) => child.kill(signal), ended };
+}
+
+/**
  * @param {string} name
  * @param {ProgramEvent[]} events
  * @param {string} errorText what it wrote to standard error
@@ -157,4 +179,4 @@ function eventOf(events, type) {
   return event;
 }
 
-module.exports = { programPath, runProgram, runNode, eventOf };
+module.exports = { eventOf, programPath, runNode, runProgram, startProgram };

@@ -1,11 +1,14 @@
 'use strict';
-// `crossings trace MECHANISM`: records what two processes do to pass a few messages.
+// `crossings trace MECHANISM`: records what two processes do to pass a few messages. `crossings trace -- COMMAND`: records any
+// program.
 const { Command } = require('commander');
+const { CrossingsError } = require('../channel/errors.js');
 const { checkAllWritable, givenFiles, writeWhole } = require('../terminal/files.js');
 const { styleFor, wrap } = require('../terminal/style.js');
 const { traceText } = require('./file.js');
 const { renderBill, renderLog } = require('./log.js');
 const { toTraceEvents } = require('./perfetto.js');
+const { traceProgram } = require('./program/command.js');
 const { recordTrace } = require('./record.js');
 
 const WIDTH = 100; // columns of prose
@@ -53,16 +56,37 @@ async function trace(mechanism, options, signal) {
   }
 }
 
+const EXAMPLES = `
+Examples:
+  crossings trace pipe                      two processes that exchange messages through a pipe
+  crossings trace -- node app.js            any program, with its children and threads
+  crossings trace --json app.json --no-payloads -- ./server --port 0
+
+The program keeps its standard input, output and error. The log follows on standard error when the program has ended; with
+--json there is only a summary. If the program hangs, the summary says which process sleeps in which call, and who holds the other
+end. Ctrl-C ends the program; what was recorded so far is written.`;
+
 /** @param {AbortSignal} signal */
 function traceCommand(signal) {
   return new Command('trace')
-    .description('record the system calls of two processes that exchange messages, with the line of C behind each')
-    .argument('<mechanism>', 'pipe, uds, tcp, shm-sem, shm-spin or ring')
+    .description('record the system calls of two processes that exchange messages, or of any program')
+    .usage('[options] <mechanism>\n       crossings trace [options] -- <command> [arguments...]')
+    .argument('<mechanism>', 'pipe, uds, tcp, shm-sem, shm-spin or ring; after --, the command')
+    .argument('[arguments...]', 'of the command')
     .option('--messages <n>', 'number of messages, 1 to 1000', '10')
     .option('--json <file>', 'write the recording as JSON')
     .option('--perfetto <file>', 'write the recording as Trace Event JSON, for ui.perfetto.dev')
-    .allowExcessArguments(false)
-    .action((mechanism, options) => trace(mechanism, options, signal));
+    .option('--timeout <seconds>', 'end the command after this time, 1 to 86400', '60')
+    .option('--no-payloads', "leave the bytes that the command's calls transfer out of the recording")
+    .addHelpText('after', EXAMPLES)
+    .action((first, others, options, command) => {
+      if (command.parent?.rawArgs.includes('--')) return traceProgram([first, ...others], options, signal);
+      if (others.length) {
+        const sentence = `Unexpected argument "${others[0]}"; to trace a command, write crossings trace -- ${first} ${others[0]}.`;
+        throw new CrossingsError('ERR_USAGE', sentence);
+      }
+      return trace(first, options, signal);
+    });
 }
 
 module.exports = { traceCommand };

@@ -1,10 +1,8 @@
 'use strict';
 // A trace as a file: JSON with one event per line, so that recordings can be compared line by line.
 
-/** @typedef {import('./record.js').Trace} Trace */
-
 /** Members written with one line per item. */
-const BY_LINE = new Set(['processes', 'sources', 'objects', 'events']);
+const BY_LINE = new Set(['processes', 'sources', 'objects', 'descriptors', 'events']);
 
 /** @param {unknown} value */
 function byLine(value) {
@@ -16,7 +14,7 @@ function byLine(value) {
   return `${open}\n    ${items.join(',\n    ')}\n  ${close}`;
 }
 
-/** @param {Trace} trace */
+/** @param {object} trace */
 function traceText(trace) {
   const members = Object.entries(trace).map(
     ([key, value]) => `${JSON.stringify(key)}: ${BY_LINE.has(key) ? byLine(value) : JSON.stringify(value)}`,

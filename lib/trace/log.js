@@ -134,4 +134,4 @@ function renderBill(trace) {
   ];
 }
 
-module.exports = { billOf, renderBill, renderLog };
+module.exports = { billOf, cut, renderBill, renderLog };

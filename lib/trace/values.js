@@ -17,9 +17,10 @@ const ESCAPES = new Map([
  * Bytes as a C string.
  * @param {Buffer} bytes the recorded ones
  * @param {number} length their number in memory
+ * @param {number} [most] the number of bytes to show
  */
-function quoted(bytes, length) {
-  const shown = bytes.subarray(0, SHOWN_BYTES);
+function quoted(bytes, length, most = SHOWN_BYTES) {
+  const shown = bytes.subarray(0, most);
   let text = '';
   for (const [i, byte] of shown.entries()) {
     const escaped = ESCAPES.get(byte);
@@ -37,10 +38,18 @@ function octal(byte, next = 0) {
   return `\\${digitFollows ? digits.padStart(3, '0') : digits}`;
 }
 
+/** An IPv6 address as inet_ntop(3) prints it, by the parser of addresses in URLs. @param {Buffer} bytes */
+function groupsOf(bytes) {
+  const groups = Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(2 * i).toString(16));
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
+}
+
 /** The address of a socket, as a key: "/tmp/x.sock" or "127.0.0.1:4711". @param {Buffer} raw */
 function addressKey(raw) {
   const family = raw.length >= 2 ? raw.readUInt16LE(0) : 0;
+  if (family === 10 && raw.length >= 24) return `[${groupsOf(raw.subarray(8, 24))}]:${raw.readUInt16BE(2)}`;
   if (family === 1) {
+    if (raw[2] === 0 && raw.length > 3) return `@${raw.toString('latin1', 3)}`; // an abstract name
     const end = raw.indexOf(0, 2);
     return raw.toString('latin1', 2, end < 0 ? raw.length : end);
   }
@@ -56,6 +65,10 @@ function address(raw) {
   if (family === 2) {
     const [host, port] = key.split(':');
     return `{sa_family=AF_INET, sin_port=htons(${port}), sin_addr=inet_addr("${host}")}`;
+  }
+  if (family === 10) {
+    const [, host, port] = /^\[(.*)\]:(\d+)$/.exec(key) ?? [];
+    return `{sa_family=AF_INET6, sin6_port=htons(${port}), sin6_addr=inet_pton("${host}")}`;
   }
   return `{sa_family=${c.FAMILIES[family] ?? family}, ...}`;
 }

@@ -1,0 +1,81 @@
+/* Prints what a descriptor of a stopped process refers to, and the two ends of a socket. */
+#include "sockets.h"
+#include "trace.h"
+
+#include "../common/ndjson.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_DESCRIPTORS 1024 /* listed per process */
+
+/* Whether exec closes the descriptor, and the kernel's number of an eventfd, from /proc/PID/fdinfo/FD. */
+static void print_info(const struct tracee *tracee, int fd) {
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)tracee->tid, fd);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return;
+    ssize_t got = read(file, text, sizeof text - 1);
+    close(file);
+    text[got < 0 ? 0 : got] = '\0';
+    const char *flags = strstr(text, "flags:\t"), *number = strstr(text, "eventfd-id: ");
+    if (flags && strtol(flags + 7, NULL, 8) & O_CLOEXEC)
+        event_integer("closedByExec", 1);
+    if (number)
+        event_integer("number", strtoull(number + 12, NULL, 10));
+}
+
+static void print(const struct tracee *tracee, int fd, bool full) {
+    char path[64], target[256];
+    struct stat status, link;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tracee->tid, fd);
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length < 0 || stat(path, &status) || lstat(path, &link))
+        return;
+    target[length] = '\0';
+    event_open(NULL);
+    event_integer("fd", (uint64_t)fd);
+    event_string("target", target);
+    event_integer("device", status.st_dev);
+    event_integer("inode", status.st_ino);
+    if (full) {
+        /* The mode of the link is the mode that the file was opened with. */
+        event_string("access", link.st_mode & S_IRUSR ? link.st_mode & S_IWUSR ? "rw" : "r" : "w");
+        event_integer("mode", status.st_mode & S_IFMT);
+        print_info(tracee, fd);
+        if (S_ISSOCK(status.st_mode))
+            print_socket(tracee, fd, status.st_ino);
+    }
+    event_close();
+}
+
+void print_descriptor(const struct tracee *tracee, int fd) {
+    print(tracee, fd, false);
+}
+
+void print_full_descriptor(const struct tracee *tracee, int fd) {
+    print(tracee, fd, !front->in_step);
+}
+
+void print_all_descriptors(const struct tracee *tracee, const char *key) {
+    char path[64];
+    int count = 0;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)tracee->tid);
+    DIR *folder = opendir(path);
+    event_array(key);
+    for (struct dirent *entry; folder && (entry = readdir(folder)) && count < MAX_DESCRIPTORS;) {
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+            continue;
+        print_full_descriptor(tracee, atoi(entry->d_name));
+        count++;
+    }
+    event_array_close();
+    if (folder)
+        closedir(folder);
+}

@@ -1,0 +1,136 @@
+/*
+ * Ends the traced program. First a last snapshot is printed, and then nothing more. All processes get SIGTERM, and
+ * those that are left after a while SIGKILL.
+ */
+#include "ending.h"
+
+#include "../common/clock.h"
+#include "../common/ptrace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define TICK_MS 100
+#define QUIET_NS 1000000000ULL /* without any stop: the reader is told what all threads wait for */
+#define GRACE_NS 500000000ULL  /* between SIGTERM and SIGKILL */
+
+static volatile sig_atomic_t interrupted, deadlocked;
+static const char *reason; /* NULL: it is not being ended */
+static uint64_t limit_ns, kill_ns, reported_ns;
+
+static void on_signal(int signal) {
+    if (signal == SIGUSR1)
+        deadlocked = 1;
+    else if (signal != SIGALRM)
+        interrupted = 1;
+}
+
+void prepare_ending(void) {
+    static const int signals[] = {SIGALRM, SIGUSR1, SIGINT, SIGTERM, SIGHUP};
+    size_t count = front->in_step ? 1 : sizeof signals / sizeof *signals;
+    struct itimerval tick = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
+    limit_ns = monotonic_ns() + limits->seconds * 1000000000ULL;
+    for (size_t i = 0; i < count; i++) /* no SA_RESTART: waitpid() returns */
+        sigaction(signals[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
+    setitimer(ITIMER_REAL, &tick, NULL);
+    if (!front->in_step)
+        prctl(PR_SET_CHILD_SUBREAPER, 1); /* what loses its parent becomes a child of this process */
+}
+
+bool is_ending(void) {
+    return reason != NULL;
+}
+
+const char *reason_of_ending(void) {
+    return reason ? reason : "exited";
+}
+
+static void signal_all(int signal) {
+    for (const struct tracee *tracee = next_tracee(NULL); tracee; tracee = next_tracee(tracee))
+        if (signal == SIGKILL || tracee->tid == tracee->pid)
+            kill(tracee->pid, signal);
+}
+
+static void begin_ending(const char *why, int signal, uint64_t dropped) {
+    uint64_t now_ns = monotonic_ns();
+    if (reason)
+        return;
+    print_snapshot(why, dropped, now_ns);
+    reason = why;
+    kill_ns = now_ns + GRACE_NS;
+    signal_all(signal);
+}
+
+/* True if all threads sleep in system calls. */
+static bool do_all_sleep(void) {
+    for (const struct tracee *tracee = next_tracee(NULL); tracee; tracee = next_tracee(tracee))
+        if (!tracee->in_call || tracee_state(tracee) != 'S')
+            return false;
+    return true;
+}
+
+bool check_ending(uint64_t last_ns, uint64_t dropped) {
+    uint64_t now_ns = monotonic_ns();
+    if (front->in_step)
+        return now_ns < limit_ns;
+    if (reason) {
+        if (now_ns > kill_ns)
+            signal_all(SIGKILL);
+        return true;
+    }
+    if (interrupted)
+        begin_ending("interrupted", SIGTERM, dropped);
+    else if (deadlocked && reported_ns > last_ns)
+        begin_ending("deadlock", SIGTERM, dropped);
+    else if (now_ns > limit_ns)
+        begin_ending("timeout", SIGTERM, dropped);
+    else if (reported_ns < last_ns && now_ns > last_ns + QUIET_NS && do_all_sleep()) {
+        print_snapshot("quiet", dropped, now_ns);
+        reported_ns = now_ns;
+    }
+    deadlocked = 0; /* or something has happened since */
+    return true;
+}
+
+void end_too_many(pid_t tid, uint64_t dropped) {
+    kill(tid, SIGKILL);
+    begin_ending("limit", SIGKILL, dropped);
+}
+
+/* The parent of a process, by its stat file: "PID (NAME) STATE PARENT ..."; 0 if it has ended. */
+static pid_t parent_of(const char *pid) {
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%.16s/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    size_t got = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[got] = '\0';
+    int parent = 0;
+    for (char *c = text + got; c > text; c--)
+        if (*c == ')') {
+            sscanf(c, ") %*c %d", &parent);
+            break;
+        }
+    return parent;
+}
+
+void end_escaped(void) {
+    uint64_t patience_ns = monotonic_ns() + 2 * GRACE_NS;
+    while (waitpid(-1, NULL, WNOHANG | __WALL) >= 0 && monotonic_ns() < patience_ns) {
+        DIR *processes = opendir("/proc");
+        if (!processes)
+            return;
+        for (struct dirent *entry; (entry = readdir(processes));)
+            if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && parent_of(entry->d_name) == getpid())
+                kill(atoi(entry->d_name), SIGKILL);
+        closedir(processes);
+        usleep(1000);
+    }
+}

@@ -1,0 +1,21 @@
+/* How a recording ends: by itself, by a limit, by a signal to the tracer, or because the reader of the lines says that
+ * the program is deadlocked. */
+#ifndef CROSSINGS_ENDING_H
+#define CROSSINGS_ENDING_H
+
+#include "trace.h"
+
+/* Install the signal handlers and the timer. */
+void prepare_ending(void);
+/* True when the program is being ended: nothing more is recorded. */
+bool is_ending(void);
+/* Look at the limits and the signals. `last_ns`: the last stop. False: a demo's time is up, return at once. */
+bool check_ending(uint64_t last_ns, uint64_t dropped);
+/* A thread beyond the limit: end it, and the program. */
+void end_too_many(pid_t tid, uint64_t dropped);
+/* Kill the processes that escaped the tracer (clone(2) has a flag for it), which are children of this one by now. */
+void end_escaped(void);
+/* "exited", "timeout", "limit", "deadlock" or "interrupted". */
+const char *reason_of_ending(void);
+
+#endif

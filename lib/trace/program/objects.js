@@ -1,0 +1,168 @@
+'use strict';
+// The kernel objects that a program uses, and the two ends of its sockets.
+
+/**
+ * @typedef {object} RawDescriptor a descriptor as the tracer saw it
+ * @property {number} fd
+ * @property {string} target of its link in /proc
+ * @property {number} device
+ * @property {number} inode
+ * @property {'r' | 'w' | 'rw'} [access] only where the tracer looked closely, as the following
+ * @property {number} [mode]
+ * @property {number} [closedByExec]
+ * @property {number} [number] of an eventfd
+ * @property {{family: number, kind: number, listens?: number, local?: string, remote?: string, peer?: number}} [socket]
+ */
+/**
+ * @typedef {object} ProgramObject
+ * @property {number} id its index
+ * @property {string} kind
+ * @property {string} name such as "pipe A"
+ * @property {number | null} peer the other end of a socket
+ * @property {boolean} [outside] it existed before the program, so others may hold it, too
+ * @property {boolean} [listens]
+ * @property {string} [local] addresses of a socket
+ * @property {string} [remote]
+ */
+
+/** @type {[RegExp, string][]} */
+const KINDS = [
+  [/^pipe:/, 'pipe'],
+  [/^socket:/, 'socket'],
+  [/^anon_inode:\[?eventfd/, 'eventfd'],
+  [/^anon_inode:\[?eventpoll/, 'epoll'],
+  [/^anon_inode:\[?timerfd/, 'timerfd'],
+  [/^anon_inode:\[?signalfd/, 'signalfd'],
+  [/^anon_inode:\[?pidfd/, 'pidfd'],
+  [/^pidfd:/, 'pidfd'],
+  [/^anon_inode:\[?io_uring/, 'io_uring'],
+  [/^anon_inode:inotify/, 'inotify'],
+  [/^anon_inode:/, 'other'],
+  [/^\/memfd:/, 'memfd'],
+  [/^\/dev\/(pts\/\d+|tty\d*|console)$/, 'terminal'],
+  [/^\/dev\/shm\//, 'shm'],
+];
+/** By the file type in the mode. @type {Record<number, string>} */
+const FILE_KINDS = { 4096: 'pipe', 8192: 'device', 16384: 'folder', 24576: 'device' };
+
+/** @param {RawDescriptor} raw */
+function kindOf({ target, mode = 0 }) {
+  return KINDS.find(([pattern]) => pattern.test(target))?.[1] ?? FILE_KINDS[mode] ?? 'file';
+}
+
+/** A key that all descriptors of one object have; null if only its history tells. @param {RawDescriptor} raw */
+function keyOf({ target, device, inode, number }) {
+  if (number !== undefined) return `eventfd:${number}`;
+  if (target.startsWith('anon_inode:')) return null;
+  return target.startsWith('pipe:') || target.startsWith('socket:') ? target : `${device}:${inode}:${target}`;
+}
+
+/** A, B, ... Z, AA, AB, ... @param {number} n from 0 @returns {string} */
+const lettersOf = (n) => (n < 26 ? '' : lettersOf(Math.floor(n / 26) - 1)) + String.fromCharCode(65 + (n % 26));
+
+/** @type {Record<number, string>} */
+const FAMILIES = { 1: 'Unix', 2: 'TCP', 10: 'TCP', 16: 'netlink' };
+const NAMED_BY_LETTER = [
+  'pipe',
+  'socket',
+  'eventfd',
+  'epoll',
+  'timerfd',
+  'signalfd',
+  'pidfd',
+  'io_uring',
+  'inotify',
+  'other',
+];
+
+/** @param {RawDescriptor} raw */
+function labelOf({ socket }) {
+  if (!socket) return 'socket';
+  const internet = socket.family === 2 || socket.family === 10;
+  const label = internet && socket.kind === 2 ? 'UDP' : FAMILIES[socket.family];
+  return label ? `${label} socket` : 'socket';
+}
+
+class Objects {
+  constructor() {
+    /** @type {ProgramObject[]} */
+    this.list = [];
+    /** @type {Map<string, number>} */
+    this.byKey = new Map();
+    /** @type {Map<string, number>} how many objects have names that begin so */
+    this.letters = new Map();
+    /** Sockets by their addresses, "LOCAL>REMOTE". @type {Map<string, number>} */
+    this.byAddresses = new Map();
+    /** Objects whose peer has not been seen yet, by its key. @type {Map<string, number>} */
+    this.awaited = new Map();
+    /** Listening sockets by their address. @type {Map<string, number>} */
+    this.listeners = new Map();
+  }
+
+  /** The object of a descriptor, which is added if it is new. @param {RawDescriptor} raw */
+  of(raw) {
+    const key = keyOf(raw);
+    let id = key === null ? undefined : this.byKey.get(key);
+    id ??= this.add(raw, key);
+    if (raw.socket) this.connectByAddress(id, raw.socket);
+    return id;
+  }
+
+  /** @param {RawDescriptor} raw @param {string | null} key */
+  add(raw, key) {
+    const id = this.list.length;
+    const kind = kindOf(raw);
+    this.list.push({ id, kind, name: this.nameOf(kind, raw), peer: null });
+    if (key !== null) this.byKey.set(key, id);
+    const waiting = key === null ? undefined : this.awaited.get(key);
+    if (waiting !== undefined) this.connect(waiting, id);
+    return id;
+  }
+
+  /** @param {string} kind @param {RawDescriptor} raw */
+  nameOf(kind, raw) {
+    const path = raw.target.replace(/ \(deleted\)$/, '');
+    if (kind === 'memfd') return `memfd ${path.slice('/memfd:'.length)}`;
+    if (!NAMED_BY_LETTER.includes(kind) || (kind === 'pipe' && path.startsWith('/'))) return path;
+    const label = kind === 'socket' ? labelOf(raw) : kind === 'other' ? path.slice('anon_inode:'.length) : kind;
+    const count = this.letters.get(label) ?? 0;
+    this.letters.set(label, count + 1);
+    return `${label} ${lettersOf(count)}`;
+  }
+
+  /** @param {number} a @param {number} b */
+  connect(a, b) {
+    this.list[a].peer = b;
+    this.list[b].peer = a;
+  }
+
+  /** @param {number} id @param {NonNullable<RawDescriptor['socket']>} socket */
+  connectByAddress(id, { family, listens, local, remote, peer }) {
+    const object = this.list[id];
+    if (local) object.local = local;
+    if (remote) object.remote = remote;
+    if (listens) {
+      object.listens = true;
+      if (local) this.listeners.set(local, id);
+    }
+    if (object.peer !== null) return;
+    if (peer) {
+      const other = this.byKey.get(`socket:[${peer}]`);
+      if (other === undefined) this.awaited.set(`socket:[${peer}]`, id);
+      else this.connect(id, other);
+    } else if (family !== 1 && local && remote) {
+      this.byAddresses.set(`${local}>${remote}`, id);
+      const other = this.byAddresses.get(`${remote}>${local}`);
+      if (other !== undefined && other !== id) this.connect(id, other);
+    }
+  }
+
+  /** The listening socket that a connect() to an address reaches. @param {string} address */
+  listenerAt(address) {
+    const port = /:(\d+)$/.exec(address)?.[1];
+    const all = [address, `0.0.0.0:${port}`, `[::]:${port}`];
+    return all.map((candidate) => this.listeners.get(candidate)).find((id) => id !== undefined);
+  }
+}
+
+module.exports = { Objects, keyOf, kindOf };

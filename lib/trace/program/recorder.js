@@ -1,0 +1,335 @@
+'use strict';
+// From the tracer's lines to a recording of any program: each call's "enter" joined with its "leave", its arguments with
+// the names of the objects, the processes, and who holds which descriptor. One line at a time, so that a long recording
+// needs no more memory than its result.
+const { decodeArguments, decodeResult } = require('../decode.js');
+const { signalNames } = require('../constants.js');
+const { quoted } = require('../values.js');
+const { Descriptors } = require('./descriptors.js');
+const { Objects } = require('./objects.js');
+const { explain } = require('./stuck.js');
+const { Causes } = require('./causes.js');
+
+/** @typedef {import('./objects.js').RawDescriptor} RawDescriptor */
+/** @typedef {import('../../measure/programs.js').ProgramEvent} Line */
+/**
+ * @typedef {object} ProgramCall one event of the recording
+ * @property {number} t nanoseconds from the start
+ * @property {number | null} end null: it never returned
+ * @property {number} pid
+ * @property {number} tid
+ * @property {'syscall' | 'signal'} kind
+ * @property {string} name
+ * @property {string[]} args as strace -y prints them, with the names of the objects
+ * @property {string} result
+ * @property {number[]} fds the descriptors that it is about, and then those that it made
+ * @property {number[]} objects what each referred to
+ * @property {number} sleeps
+ * @property {number | null} wokenBy index of the event that ended the sleep
+ * @property {{file: string, line: number} | null} source
+ * @property {string} [call] the C function called, if its name differs from the system call's
+ * @property {number} [bytes] transferred
+ * @property {string} [payload] the first of these bytes, as a C string without its quotes
+ */
+/** @typedef {{tid: number, name: string, start: number, end: number | null}} Thread */
+/**
+ * @typedef {object} Process
+ * @property {number} pid
+ * @property {number | null} parent
+ * @property {string} name
+ * @property {string[]} command empty: forked without exec
+ * @property {number} start
+ * @property {number | null} end
+ * @property {number | null} status
+ * @property {string | null} signal
+ * @property {Thread[]} threads
+ */
+
+/** Calls whose result is the number of bytes that they transferred: from where the payload is. */
+const TRANSFERS = new Set(['read', 'write', 'pread64', 'pwrite64', 'readv', 'writev', 'preadv', 'pwritev', 'preadv2'])
+  .add('pwritev2')
+  .add('sendto')
+  .add('recvfrom')
+  .add('sendmsg')
+  .add('recvmsg')
+  .add('vmsplice')
+  .add('getrandom');
+const UNCOUNTED = ['sendfile', 'splice', 'tee', 'copy_file_range']; // bytes, without a payload
+const CLONES = new Set(['clone', 'clone3', 'fork', 'vfork']);
+const CLONE_FILES = 0x400;
+const CLOSE_RANGE_CLOEXEC = 4;
+const EPOLL_CTL_DEL = 2;
+
+/** @param {number} number */
+const signalName = (number) => signalNames.get(number) ?? `signal ${number}`;
+
+/** The first bytes that a call transferred, as hexadecimal. @param {any} raw */
+function transferred(raw) {
+  const bytes = raw.in[1] ?? raw.out[1] ?? raw.out[0];
+  return typeof bytes === 'string' ? bytes : bytes?.data;
+}
+
+class Recorder {
+  constructor() {
+    this.objects = new Objects();
+    this.descriptors = new Descriptors(this.objects);
+    /** @type {ProgramCall[]} */
+    this.events = [];
+    this.causes = new Causes(this.objects);
+    /** What each epoll watches, by descriptor. @type {Map<number, Map<number, number>>} */
+    this.watched = new Map();
+    /** @type {Map<number, Process>} those that live */
+    this.alive = new Map();
+    /** @type {Process[]} */
+    this.processes = [];
+    /** @type {Map<number, any>} by thread */
+    this.entered = new Map();
+    /** @type {string[]} what the reader of the recording should know */
+    this.notes = [];
+    /** Why nothing happens, as of the last snapshot. @type {import('./stuck.js').Explanation | null} */
+    this.explained = null;
+    /** What ended the recording. */
+    this.ended = { why: 'exited', t: 0, dropped: 0, status: /** @type {number | null} */ (null), signal: 0 };
+    this.startNs = 0;
+    this.latest = 0;
+    this.first = 0;
+    this.over = false;
+  }
+
+  /** @param {number} ns */
+  at(ns) {
+    return Math.max(0, ns - this.startNs);
+  }
+
+  /** @param {Line} line */
+  take(line) {
+    if (this.over && line.type !== 'gone' && line.type !== 'end') return;
+    switch (line.type) {
+      case 'program':
+        this.first = line.first;
+        break;
+      case 'born':
+        this.born(line);
+        break;
+      case 'exec':
+        this.exec(line);
+        break;
+      case 'enter':
+        this.entered.set(line.tid, line);
+        line.objects = line.fds.map((/** @type {RawDescriptor} */ raw) =>
+          this.descriptors.see(line.pid, raw, this.now()),
+        );
+        break;
+      case 'leave':
+        this.leave(line);
+        break;
+      case 'signal':
+        this.signal(line);
+        break;
+      case 'gone':
+        this.gone(line);
+        break;
+      case 'snapshot':
+        this.takeSnapshot(line);
+        break;
+      case 'end':
+        Object.assign(this.ended, {
+          status: line.signal ? null : line.status,
+          signal: line.signal,
+          dropped: line.dropped,
+        });
+        if (!this.over) this.ended.t = this.at(line.t);
+        break;
+    }
+  }
+
+  /** The latest time seen: lines that have none of their own happened then. */
+  now() {
+    return this.latest;
+  }
+
+  /** @param {number} t */
+  seen(t) {
+    this.latest = Math.max(this.latest, t);
+    return t;
+  }
+
+  /** @param {Line} line */
+  born({ pid, tid, t, parent, name }) {
+    if (this.processes.length === 0) this.startNs = t;
+    const start = this.seen(this.at(t));
+    const thread = { tid, name, start, end: null };
+    const known = this.alive.get(pid);
+    if (known && tid !== pid) {
+      known.threads.push(thread);
+      return;
+    }
+    const process = { pid, parent: this.alive.has(parent) ? parent : null, name, command: [], start, end: null };
+    const whole = { ...process, status: null, signal: null, threads: [thread] };
+    this.alive.set(pid, whole);
+    this.processes.push(whole);
+    if (whole.parent !== null) this.descriptors.fork(parent, pid, this.sharesFiles(parent), start);
+  }
+
+  /** Whether the process that is being created shares its creator's descriptors. @param {number} parent */
+  sharesFiles(parent) {
+    const creator = [...this.entered.values()].find(({ pid, name }) => pid === parent && CLONES.has(name));
+    if (!creator) return false;
+    if (creator.name === 'clone3') return creator.in[0] ? (parseInt(creator.in[0].slice(2, 4), 16) & 4) !== 0 : false;
+    return creator.name === 'clone' && (Number(BigInt(creator.args[0]) & 0xffffffffn) & CLONE_FILES) !== 0;
+  }
+
+  /** @param {Line} line */
+  exec({ pid, tid, t, name, program, command, owner, user, descriptors }) {
+    const process = this.alive.get(pid);
+    if (!process) return;
+    const when = this.seen(this.at(t));
+    Object.assign(process, { name, command });
+    for (const thread of process.threads) if (thread.tid === tid) thread.name = name;
+    this.descriptors.seeAll(pid, descriptors, when);
+    // What the command was given may be held by others, too.
+    if (pid === this.first && this.events.length === 0) {
+      for (const object of this.objects.list) object.outside = true;
+    }
+    if (owner !== undefined && owner !== user) {
+      this.notes.push(`${program} is set-user-ID, which has no effect while it is traced: it ran as user ${user}.`);
+    }
+  }
+
+  /** @param {Line} leave */
+  leave(leave) {
+    const enter = this.entered.get(leave.tid);
+    if (!enter) return;
+    this.entered.delete(leave.tid);
+    const raw = { ...enter, ...leave, t: this.at(leave.t), end: this.seen(this.at(leave.end)) };
+    this.change(raw);
+    this.finish(raw);
+  }
+
+  /** Keeps the descriptors up to date, and adds the objects that the call made. @param {any} raw */
+  change(raw) {
+    const { pid, name, end, args } = raw;
+    const failed = raw.result.startsWith('-');
+    const number = (/** @type {number} */ i) => Number(BigInt.asIntN(32, BigInt(args[i])));
+    if (name === 'close' && !failed) raw.closed = this.descriptors.close(pid, number(0), end);
+    if (name === 'close_range' && !failed && !(number(2) & CLOSE_RANGE_CLOEXEC)) {
+      const last = Number(BigInt.asUintN(32, BigInt(args[1])));
+      for (const fd of [...this.descriptors.table(pid).keys()])
+        if (fd >= number(0) && fd <= last) this.descriptors.close(pid, fd, end);
+    }
+    const copies = name === 'dup' || name === 'dup2' || name === 'dup3' || name === 'fcntl';
+    for (const changed of raw.changed ?? []) this.descriptors.see(pid, changed, end);
+    raw.madeObjects = raw.made.map((/** @type {RawDescriptor} */ made) =>
+      copies && made.fd === number(0)
+        ? this.descriptors.see(pid, made, end)
+        : this.made(pid, made, end, copies ? number(0) : undefined),
+    );
+    if (name === 'socketpair' && raw.madeObjects.length === 2)
+      this.objects.connect(raw.madeObjects[0], raw.madeObjects[1]);
+    if (name === 'epoll_ctl' && !failed) this.watch(raw, number(1), number(2));
+    const rights = raw.name === 'recvmsg' ? (raw.out[1]?.rights ?? []) : [];
+    for (const right of rights) this.descriptors.see(pid, right, end);
+    if (name === 'prctl' && raw.in[1] !== undefined) {
+      const thread = this.alive.get(pid)?.threads.find(({ tid }) => tid === raw.tid);
+      if (thread) thread.name = raw.in[1].slice(0, 15);
+    }
+    if (name === 'ptrace' && !this.notes.some((note) => note.startsWith('The program uses ptrace'))) {
+      this.notes.push(
+        'The program uses ptrace itself, which fails while it is traced: a process can have only one tracer.',
+      );
+    }
+  }
+
+  /** @param {any} raw an epoll_ctl() @param {number} operation @param {number} fd */
+  watch({ objects: [epoll, object] }, operation, fd) {
+    const list = this.watched.get(epoll) ?? new Map();
+    this.watched.set(epoll, list);
+    if (operation === EPOLL_CTL_DEL || object === undefined) list.delete(fd);
+    else list.set(fd, object);
+  }
+
+  /** A new descriptor replaces an old one with its number. @param {number} pid @param {RawDescriptor} made @param {number} end @param {number} [copyOf] */
+  made(pid, made, end, copyOf) {
+    this.descriptors.close(pid, made.fd, end);
+    return this.descriptors.see(pid, made, end, copyOf);
+  }
+
+  /** Adds the event of a call. `raw.end` is null if it never returned. @param {any} raw */
+  finish(raw) {
+    // The arguments name objects, not what /proc shows.
+    const named = (/** @type {RawDescriptor[]} */ list, /** @type {number[]} */ ids) =>
+      list.map(({ fd }, i) => ({ fd, target: this.objects.list[ids[i]].name }));
+    const shown = { ...raw, fds: named(raw.fds, raw.objects), made: named(raw.made, raw.madeObjects) };
+    const value = raw.end === null ? -1 : Number(raw.result);
+    const hex = value > 0 && TRANSFERS.has(raw.name) ? transferred(raw) : undefined;
+    const counted = value > 0 && (TRANSFERS.has(raw.name) || UNCOUNTED.includes(raw.name));
+    /** @type {ProgramCall} */
+    const event = {
+      t: raw.t,
+      end: raw.end,
+      pid: raw.pid,
+      tid: raw.tid,
+      kind: 'syscall',
+      name: raw.name,
+      args: decodeArguments(shown),
+      result: decodeResult(shown),
+      fds: [...raw.fds, ...raw.made].map(({ fd }) => fd),
+      objects: [...raw.objects, ...raw.madeObjects],
+      sleeps: raw.sleeps,
+      wokenBy: null,
+      source: raw.file ? { file: raw.file, line: raw.line } : null,
+      ...(raw.call && raw.call !== raw.name ? { call: raw.call } : {}),
+      ...(counted ? { bytes: value } : {}),
+      ...(hex ? { payload: quoted(Buffer.from(hex, 'hex').subarray(0, value), 0, 256).slice(1, -1) } : {}),
+    };
+    this.events.push(event);
+    const table = this.descriptors.table(raw.pid);
+    this.causes.add(event, { ...raw, objectOf: (/** @type {number} */ fd) => table.get(fd)?.object });
+  }
+
+  /** @param {Line} line */
+  signal({ pid, tid, t, signal }) {
+    const when = this.seen(this.at(t));
+    const nothing = { args: [], result: '', fds: [], objects: [], sleeps: 0, wokenBy: null, source: null };
+    this.events.push({ t: when, end: when, pid, tid, kind: 'signal', name: signalName(signal), ...nothing });
+  }
+
+  /** Adds a call that never returned. @param {number} tid @param {number} t */
+  unfinished(tid, t) {
+    const enter = this.entered.get(tid);
+    this.entered.delete(tid);
+    if (enter) this.finish({ ...enter, t, end: null, result: '', sleeps: 0, made: [], madeObjects: [], out: {} });
+  }
+
+  /** @param {Line} line */
+  gone({ pid, tid, t, end, status, signal }) {
+    const process = this.alive.get(pid);
+    if (!this.over) this.unfinished(tid, this.at(t));
+    const when = this.over ? this.ended.t : this.seen(this.at(end));
+    const thread = process?.threads.find((candidate) => candidate.tid === tid && candidate.end === null);
+    if (thread) thread.end = when;
+    if (!process || tid !== pid) return;
+    Object.assign(process, { end: when, status: signal ? null : status, signal: signal ? signalName(signal) : null });
+    for (const other of process.threads) other.end ??= when;
+    const held = this.descriptors.end(pid, when);
+    this.causes.ended(pid, held);
+    this.alive.delete(pid);
+  }
+
+  /** @param {Line} line */
+  takeSnapshot(line) {
+    const t = this.seen(this.at(line.t));
+    this.explained = explain(this, line.tasks);
+    for (const task of line.tasks) {
+      if (task.descriptors) this.descriptors.seeAll(task.pid, task.descriptors, t);
+      const thread = this.alive.get(task.pid)?.threads.find(({ tid }) => tid === task.tid);
+      if (thread) thread.name = task.name;
+    }
+    if (line.why === 'quiet') return;
+    Object.assign(this.ended, { why: line.why, t });
+    for (const { tid, t: began } of line.tasks) this.unfinished(tid, began === undefined ? t : this.at(began));
+    this.over = true;
+  }
+}
+
+module.exports = { Recorder };

@@ -1,0 +1,271 @@
+'use strict';
+// Why nothing happens: what each thread of a program waits for, who could wake it, and whether they all wait for each
+// other. A thread is deadlocked if everybody who could wake it is deadlocked. Whoever is outside the program, a clock or
+// a signal could wake any thread that waits for them, so such a thread is not deadlocked.
+
+/** @typedef {InstanceType<typeof import('./recorder.js').Recorder>} Recorder */
+/** @typedef {{pid: number, tid: number, name: string, state: string, call: string | null, t?: number, args?: string[], words?: string[]}} Task */
+/** @typedef {{pid: number, fd: number | null, tid?: number}} Holder */
+/**
+ * @typedef {object} Wait what one thread waits for
+ * @property {Task} task
+ * @property {'nothing' | 'time' | 'outside' | 'inside'} by what can end it
+ * @property {string} text such as "sleeps in read() on pipe A, which only 13 can write"
+ * @property {number | null} object
+ * @property {number | null} fd
+ * @property {Holder[]} heldBy
+ * @property {number[]} wakers the threads that could wake it, if it is by 'inside'
+ */
+/** @typedef {{pid: number, tid: number, event: number | null, call: string, object: number | null, fd: number | null, heldBy: Holder[]}} StuckWait */
+/** @typedef {{deadlock: boolean, all: boolean, text: string, waits: StuckWait[]}} Explanation `all`: every thread is deadlocked */
+
+const READS = ['read', 'readv', 'pread64', 'recvfrom', 'recvmsg', 'recvmmsg'];
+const WRITES = ['write', 'writev', 'pwrite64', 'sendto', 'sendmsg', 'sendmmsg'];
+/** @type {Record<string, string>} */
+const SIGNAL_WAITS = { pause: 'a signal', rt_sigsuspend: 'a signal', rt_sigtimedwait: 'a signal' };
+/** Where the time limit of a call is: [argument, whether it is a number of milliseconds]. @type {Record<string, [number, boolean]>} */
+const TIME_LIMITS = {
+  poll: [2, true],
+  epoll_wait: [3, true],
+  epoll_pwait: [3, true],
+  ppoll: [2, false],
+  epoll_pwait2: [3, false],
+  select: [4, false],
+  pselect6: [4, false],
+  futex: [3, false],
+  rt_sigtimedwait: [2, false],
+};
+const TIMED = ['nanosleep', 'clock_nanosleep', 'restart_syscall'];
+const MUTEX_CONTENDED = 2; // the value of a libc mutex that somebody waits for
+
+/** @param {string[]} words */
+const listed = (words) => (words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`);
+
+/** The state of the program at one moment. */
+class Scene {
+  /** @param {Recorder} recorder @param {Task[]} tasks */
+  constructor(recorder, tasks) {
+    this.recorder = recorder;
+    this.tasks = tasks;
+    this.objects = recorder.objects.list;
+  }
+
+  /** @param {number} pid */
+  threadsOf(pid) {
+    return this.tasks.filter((task) => task.pid === pid);
+  }
+
+  /** @param {number} pid */
+  processName(pid) {
+    return `${this.tasks.find((task) => task.tid === pid)?.name ?? 'process'} ${pid}`;
+  }
+
+  /** @param {Task} task */
+  nameOf({ pid, tid, name }) {
+    return this.threadsOf(pid).length > 1 ? `thread ${tid} of ${this.processName(pid)}` : `${name} ${tid}`;
+  }
+
+  /** Their names, each once. @param {Holder[]} holders @param {number} own the process that waits */
+  namesOf(holders, own) {
+    const pids = [...new Set(holders.map(({ pid }) => pid))];
+    return listed(pids.map((pid) => (pid === own ? 'itself' : this.processName(pid))));
+  }
+
+  /** @param {Task} task @returns {Wait} */
+  waitOf(task) {
+    const { call, args = [], pid, tid } = task;
+    const signed = (/** @type {number} */ i) => Number(BigInt.asIntN(32, BigInt(args[i] ?? '0x0')));
+    const wait = (/** @type {Wait['by']} */ by, /** @type {string} */ text, /** @type {Partial<Wait>} */ more = {}) => {
+      const nothing = { object: null, fd: null, heldBy: [], wakers: [] };
+      return { task, by, text: `sleeps in ${call}() ${text}`.trimEnd(), ...nothing, ...more };
+    };
+    if (!call || task.state === 'R') return wait('nothing', '');
+    if (TIMED.includes(call)) return wait('time', 'for a time');
+    const limit = TIME_LIMITS[call];
+    if (limit && (limit[1] ? signed(limit[0]) >= 0 : args[limit[0]] !== '0x0'))
+      return wait('time', 'with a time limit');
+    if (SIGNAL_WAITS[call]) return wait('outside', `until ${SIGNAL_WAITS[call]} arrives`);
+    if (call === 'futex') return { ...wait('inside', ''), ...this.futex(task, signed) };
+    if (call === 'wait4' || call === 'waitid') {
+      const wanted = call === 'wait4' ? signed(0) : signed(0) === 1 ? signed(1) : -1;
+      const children = this.recorder.processes.filter(
+        (process) => process.parent === pid && process.end === null && (wanted <= 0 || process.pid === wanted),
+      );
+      const heldBy = children.map((child) => ({ pid: child.pid, fd: null }));
+      const wakers = children.flatMap((child) => this.threadsOf(child.pid)).map((waker) => waker.tid);
+      const text = `until ${children.length > 1 ? 'one of its children' : 'its child'} ${this.namesOf(heldBy, pid)} ends`;
+      return children.length ? wait('inside', text, { heldBy, wakers }) : wait('outside', 'for a child process');
+    }
+    const fd = signed(0);
+    const object = this.recorder.descriptors.table(pid).get(fd)?.object;
+    if (call.startsWith('epoll_')) return wait('outside', this.eventsOf(object), { object: object ?? null, fd });
+    if (call === 'poll' || call === 'ppoll') return { ...wait('outside', ''), ...this.polled(task) };
+    if (object === undefined) return wait('outside', '');
+    const about = { object, fd };
+    const { name, kind, outside, peer, local } = this.objects[object];
+    const on = `on ${name} (descriptor ${fd})`;
+    if (call === 'accept' || call === 'accept4') return wait('outside', `for a connection to ${local ?? name}`, about);
+    if (call === 'flock' || call === 'fcntl') {
+      const heldBy = this.recorder.descriptors.holders(object).filter((holder) => holder.pid !== pid);
+      const wakers = this.threadsOfAll(heldBy);
+      const text = `for a lock on ${name} (descriptor ${fd})`;
+      if (!heldBy.length) return wait('outside', text, about);
+      return wait('inside', `${text}, which ${this.namesOf(heldBy, pid)} also has open`, { ...about, heldBy, wakers });
+    }
+    const reads = READS.includes(call);
+    if (!reads && !WRITES.includes(call)) return wait('outside', on, about);
+    if (outside || !['pipe', 'socket', 'eventfd'].includes(kind)) return wait('outside', on, about);
+    if (kind === 'socket' && peer === null)
+      return wait('outside', `${on}, whose other end is outside the program`, about);
+    const end = kind === 'socket' ? /** @type {number} */ (peer) : object;
+    const wanted = reads ? 'write' : 'read';
+    const heldBy = this.recorder.descriptors.holders(
+      end,
+      (held) => kind !== 'pipe' || held === wanted || held === 'both',
+    );
+    if (!heldBy.length) return wait('outside', on, about);
+    const more = { ...about, heldBy, wakers: this.threadsOfAll(heldBy) };
+    return wait('inside', `${on}, ${this.relation(kind, reads, end, heldBy, pid, tid)}`, more);
+  }
+
+  /** Who holds the other end, in words. @param {string} kind @param {boolean} reads @param {number} end @param {Holder[]} heldBy @param {number} pid @param {number} tid */
+  relation(kind, reads, end, heldBy, pid, tid) {
+    const names = this.namesOf(heldBy, pid);
+    const own = heldBy.filter((holder) => holder.pid === pid);
+    const keeps = own.length
+      ? ` (${listed(own.map(({ fd }) => `descriptor ${fd}`))} of ${this.threadsOf(pid).length > 1 ? 'its process' : 'its own'})`
+      : '';
+    if (kind === 'socket') {
+      return `whose other end, ${this.objects[end].name}, is held only by ${names}${reads ? '' : ', which does not read'}`;
+    }
+    if (kind === 'eventfd') return `which only ${names} can ${reads ? 'write' : 'read'}`;
+    if (!reads) return `which is full and which only ${names}${keeps} can read`;
+    const never = own.length && tid === pid && heldBy.every((holder) => holder.pid === pid);
+    return `which only ${names}${keeps} can write${never ? ', so it never sees the end of file' : ''}`;
+  }
+
+  /** @param {Holder[]} holders */
+  threadsOfAll(holders) {
+    const pids = new Set(holders.map(({ pid }) => pid));
+    return this.tasks.filter(({ pid }) => pids.has(pid)).map(({ tid }) => tid);
+  }
+
+  /** @param {Task} task @param {(i: number) => number} signed @returns {Partial<Wait>} */
+  futex({ pid, tid, args = [], words = [] }, signed) {
+    const operation = signed(1) & 0x7f;
+    if (![0, 6, 9, 11, 13].includes(operation)) return { by: 'nothing' };
+    const others = this.tasks.filter((task) => task.tid !== tid);
+    const isPrivate = (signed(1) & 128) !== 0;
+    const joined = others.find((task) => task.pid === pid && task.tid === signed(2));
+    if (joined) {
+      const text = `sleeps in futex() until thread ${joined.tid} ends`;
+      return { text, wakers: [joined.tid], heldBy: [{ pid, fd: null, tid: joined.tid }] };
+    }
+    // A mutex of glibc is a word, a count, and the thread that holds it.
+    const owner = this.tasks.find((task) => task.pid === pid && task.tid === Number(words[2]));
+    if (owner && Number(words[0]) === MUTEX_CONTENDED) {
+      const text = `sleeps in futex() on the mutex at ${args[0]}, which ${owner.tid === tid ? 'it' : `thread ${owner.tid}`} holds`;
+      return { text, wakers: [owner.tid], heldBy: [{ pid, fd: null, tid: owner.tid }] };
+    }
+    const able = isPrivate ? others.filter((task) => task.pid === pid) : others;
+    const wakers = able.length ? able.map((task) => task.tid) : [tid];
+    const which = able.length
+      ? isPrivate
+        ? ', which only its own process can wake'
+        : ''
+      : ', which nobody else can wake';
+    return { text: `sleeps in futex() on the word at ${args[0]}${which}`, wakers };
+  }
+
+  /** @param {number | undefined} epoll */
+  eventsOf(epoll) {
+    const watched = epoll === undefined ? [] : [...new Set(this.recorder.watched.get(epoll)?.values() ?? [])];
+    const listening = watched.map((id) => this.objects[id]).filter(({ listens }) => listens);
+    if (!listening.length) return 'and waits for events';
+    return `and waits for events, such as a connection to ${listed(listening.map(({ local, name }) => local ?? name))}`;
+  }
+
+  /** A poll() of a few descriptors waits for those who hold their other ends. @param {Task} task @returns {Partial<Wait>} */
+  polled({ call, pid, tid, args = [] }) {
+    const entered = this.recorder.entered.get(tid);
+    const text = `sleeps in ${call}() and waits for events`;
+    /** @type {number[]} */
+    const objects = entered?.objects ?? [];
+    if (!objects.length || objects.length !== Number(args[1])) return { text };
+    const heldBy = [];
+    for (const id of objects) {
+      const { kind, outside, peer } = this.objects[id];
+      if (outside || (kind !== 'pipe' && (kind !== 'socket' || peer === null))) return { text };
+      const own = (/** @type {string | null} */ end) =>
+        this.recorder.descriptors.holders(id, (held) => held === end).some((holder) => holder.pid === pid);
+      const wanted = kind === 'socket' ? null : own('read') ? 'write' : 'read';
+      const end = kind === 'socket' ? /** @type {number} */ (peer) : id;
+      const holders = this.recorder.descriptors.holders(end, (held) => wanted === null || held === wanted);
+      if (!holders.length) return { text };
+      heldBy.push(...holders);
+    }
+    const names = listed(objects.map((id) => this.objects[id].name));
+    return {
+      by: 'inside',
+      text: `sleeps in ${call}() on ${names}, whose other ends only ${this.namesOf(heldBy, pid)} holds`,
+      object: objects[0],
+      heldBy,
+      wakers: this.threadsOfAll(heldBy),
+    };
+  }
+}
+
+/** The waits that only each other's threads could end. @param {Wait[]} waits */
+function deadlocked(waits) {
+  let left = waits.filter(({ by }) => by === 'inside');
+  for (;;) {
+    const stuck = new Set(left.map(({ task }) => task.tid));
+    const kept = left.filter(({ wakers }) => wakers.every((tid) => stuck.has(tid)));
+    if (kept.length === left.length) return kept;
+    left = kept;
+  }
+}
+
+/**
+ * Why nothing happens; null if something does.
+ * @param {Recorder} recorder
+ * @param {Task[]} tasks
+ * @returns {Explanation | null}
+ */
+function explain(recorder, tasks) {
+  const scene = new Scene(recorder, tasks);
+  const waits = tasks.map((task) => scene.waitOf(task));
+  const stuck = deadlocked(waits);
+  // Those who wait for something outside come first; helper threads that wait for them say nothing.
+  const idle = waits.filter(({ by }) => by === 'outside' || by === 'time');
+  const shown = stuck.length ? stuck : idle;
+  if (!shown.length) return null;
+  const all = stuck.length === tasks.length;
+  const sentence = shown.map((wait) => `${scene.nameOf(wait.task)} ${wait.text}`).join('; ');
+  const text = stuck.length ? `Deadlock: ${intro(stuck, all)}: ${sentence}.` : `No deadlock: ${sentence}.`;
+  return {
+    deadlock: stuck.length > 0,
+    all,
+    text,
+    waits: shown.map(({ task, object, fd, heldBy }) => ({
+      pid: task.pid,
+      tid: task.tid,
+      event: null,
+      call: String(task.call),
+      object,
+      fd,
+      heldBy,
+    })),
+  };
+}
+
+/** @param {Wait[]} stuck @param {boolean} all */
+function intro(stuck, all) {
+  const processes = new Set(stuck.map(({ task }) => task.pid)).size;
+  const what = processes === stuck.length ? 'process' : 'thread';
+  if (stuck.length === 1) return all ? `the only ${what} waits for itself` : `a ${what} waits for itself`;
+  const count = stuck.length === 2 && all ? 'both' : all ? `all ${stuck.length}` : String(stuck.length);
+  return `${count} ${what}${what === 'process' ? 'es' : 's'} sleep and wait for each other`;
+}
+
+module.exports = { explain };
