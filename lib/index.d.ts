@@ -134,8 +134,13 @@ export interface Channel<In = Message, Out = Buffer> extends AsyncIterable<Out> 
   /** Blocks this thread. Returns null once the peer has closed and everything was read. */
   receiveSync(options?: { timeout?: number }): Out | null;
   [Symbol.asyncIterator](): AsyncIterableIterator<Out>;
-  /** Arrays of all messages that are there: at least one, at most `max` (default 1024). */
-  batches(options?: { max?: number }): AsyncIterableIterator<Out[]>;
+  /** The same as the iterator above. With `reuse`, a message is valid only until the next one is asked for: copy what you keep. */
+  messages(options?: { reuse?: boolean }): AsyncIterableIterator<Out>;
+  /**
+   * Arrays of all messages that are there: at least one, at most `max` (default 1024). With `reuse`, the messages of an array
+   * are valid only until the next array is asked for: copy what you keep.
+   */
+  batches(options?: { max?: number; reuse?: boolean }): AsyncIterableIterator<Out[]>;
 
   request(message: In, options?: Waiting & { timeout?: number }): Promise<Out>;
   onRequest(handler: ((message: Out) => In | Promise<In>) | null): void;

@@ -10,7 +10,8 @@ async function asInTheReadme(): Promise<void> {
   });
   for await (const channel of server) {
     for await (const message of channel) message.readUInt8(0);
-    for await (const batch of channel.batches({ max: 100 })) batch[0]?.readUInt8(0);
+    for await (const message of channel.messages({ reuse: true })) message.readUInt8(0);
+    for await (const batch of channel.batches({ max: 100, reuse: true })) batch[0]?.readUInt8(0);
     const { looks, looksAnswered, looking }: { looks: number; looksAnswered: number; looking: boolean } =
       channel.stats();
     if (looking && looksAnswered > looks) throw new Error();

@@ -15,6 +15,7 @@ const DONE = Promise.resolve();
 const MAX_REFUSAL_BYTES = 4 * MAX_REASON_LENGTH; // the rest of a longer reason is ignored
 
 /** @typedef {{kind: number, number: number, payload: Buffer}} NumberedFrame */
+/** @typedef {InstanceType<typeof Slab> | InstanceType<typeof import('./reused-slab.js').ReusedSlab>} Memory where messages are copied */
 
 class Arrivals {
   #connection;
@@ -131,8 +132,12 @@ class Arrivals {
     this.#connection.ringForRoom();
   }
 
-  /** Copy the next message out. Returns null if none has arrived. @returns {Buffer | null} */
-  take() {
+  /**
+   * Copy the next message out. Returns null if none has arrived.
+   * @param {Memory} [memory] where to copy it
+   * @returns {Buffer | null}
+   */
+  take(memory = this.#slab) {
     if (this.hasInbox) return this.takeFromInbox();
     const reader = this.#reader;
     let size = this.#connection.isReadable ? reader.peekMessage() : -2;
@@ -140,7 +145,7 @@ class Arrivals {
       size = this.peek();
       if (size < 0) return null;
     }
-    return this.#copyOut(size);
+    return this.#copyOut(size, memory);
   }
 
   /**
@@ -149,17 +154,17 @@ class Arrivals {
    * @param {unknown[]} batch
    * @param {number} max length of the array
    * @param {number} maxBytes stop once the appended messages, with their overhead, reach this total size
+   * @param {Memory} [memory] where to copy them
    * @returns {number} what is left of maxBytes
    */
-  takeMany(batch, max, maxBytes) {
+  takeMany(batch, max, maxBytes, memory = this.#slab) {
     if (this.hasInbox || !this.#connection.isReadable) return maxBytes;
     const reader = this.#reader;
-    const slab = this.#slab;
     let left = maxBytes;
     while (batch.length < max && left > 0) {
       const size = reader.peekMessage();
       if (size < 0) break;
-      batch.push(slab.copy(reader, reader.payloadOffset(), size, 0));
+      batch.push(memory.copy(reader, reader.payloadOffset(), size, 0));
       reader.consume(size);
       if (reader.mustRing) this.#connection.ringForRoom();
       left -= size + INBOX_OVERHEAD_BYTES;
@@ -167,14 +172,14 @@ class Arrivals {
     return left;
   }
 
-  /** Like take(), but returns null instead of throwing when the channel is no longer readable. @returns {Buffer | null} */
-  takeIfReadable() {
-    return this.#connection.isReadable ? this.take() : null;
+  /** Like take(), but returns null instead of throwing when the channel is no longer readable. @param {Memory} [memory] */
+  takeIfReadable(memory) {
+    return this.#connection.isReadable ? this.take(memory) : null;
   }
 
-  /** @param {number} size */
-  #copyOut(size) {
-    const message = this.#slab.copy(this.#reader, this.#reader.payloadOffset(), size, 0);
+  /** @param {number} size @param {Memory} memory */
+  #copyOut(size, memory) {
+    const message = memory.copy(this.#reader, this.#reader.payloadOffset(), size, 0);
     this.consume(size);
     return message;
   }
@@ -207,7 +212,7 @@ class Arrivals {
       if (!mayTake()) return;
       const size = this.peek();
       if (size < 0) return;
-      const message = this.#copyOut(size);
+      const message = this.#copyOut(size, this.#slab);
       this.#inbox.push(message);
       this.#inboxBytes += message.length + INBOX_OVERHEAD_BYTES;
     }

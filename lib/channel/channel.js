@@ -9,7 +9,7 @@ const { Cursor } = require('./cursor.js');
 const { CrossingsError } = require('./errors.js');
 const { Incoming, orNull } = require('./incoming.js');
 const { CLOSED, CORRUPT, OPEN, STATE_NAMES } = require('./life.js');
-const { invalidArgument, readMax, readSignal, readTimeout } = require('./options.js');
+const { invalidArgument, readBatchOptions, readReuse, readSignal, readTimeout } = require('./options.js');
 const { Outgoing } = require('./outgoing.js');
 const { Pacer } = require('./pacer.js');
 const { Pump } = require('./pump.js');
@@ -259,11 +259,20 @@ class Channel {
   }
 
   /**
+   * The same.
+   * @param {{reuse?: boolean}} [options] reuse: a message is valid only until the next one is asked for, which takes its memory
+   */
+  messages(options) {
+    return readReuse(options) ? this.#incoming.reusedMessages() : this.#incoming.messages();
+  }
+
+  /**
    * Iterates over arrays of messages. Each array holds the messages available at that time: at least one, at most `max`.
-   * @param {{max?: number}} [options] default 1024
+   * @param {{max?: number, reuse?: boolean}} [options] max: default 1024. reuse: the messages of an array are valid only until
+   *   the next array is asked for, because its messages take their memory; several times as fast
    */
   batches(options) {
-    return this.#incoming.batches(readMax(options));
+    return this.#incoming.batches(readBatchOptions(options));
   }
 
   // ---- Requests ----

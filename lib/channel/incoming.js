@@ -4,12 +4,15 @@ const { INBOX_OVERHEAD_BYTES } = require('./arrivals.js');
 const { END, endOrThrow, iterator } = require('./iterators.js');
 const { CLOSED, OPEN, PEER_CLOSED, PEER_DIED } = require('./life.js');
 const lookout = require('./lookout.js');
+const { ReusedSlab } = require('./reused-slab.js');
 const { throwIfAborted } = require('./signals.js');
 const turn = require('./turn.js');
 const { PENDING } = require('./waiters.js');
 
 const MAX_BATCH_BYTES = 2 ** 20; // copied before other channels, timers and I/O get a turn
 const ENDED = Symbol('ended'); // returned instead of a message after the peer has closed and all its messages have been read
+
+/** @typedef {import('./arrivals.js').Memory} Memory */
 
 class Incoming {
   #connection;
@@ -51,40 +54,47 @@ class Incoming {
     return result;
   }
 
-  /** The next message; PENDING if it has not arrived yet; ENDED if the peer has closed and everything was read. */
-  attempt() {
-    const bytes = this.#arrivals.take();
+  /**
+   * The next message; PENDING if it has not arrived yet; ENDED if the peer has closed and everything was read.
+   * @param {Memory} [memory] where to copy it
+   */
+  attempt(memory) {
+    const bytes = this.#arrivals.take(memory);
     if (bytes !== null) return this.decoded(bytes);
     if (this.#connection.state === OPEN) return PENDING;
     if (this.#connection.state === PEER_DIED && !this.#reader.isReady()) this.#connection.throwError();
     return this.#connection.state === PEER_CLOSED && !this.#reader.isReady() ? ENDED : PENDING;
   }
 
-  /** Like attempt(), but polls for a while if the pacer allows it and no other channel of this thread is polling. */
-  #receiveNow() {
+  /**
+   * Like attempt(), but polls for a while if the pacer allows it and no other channel of this thread is polling.
+   * @param {Memory | undefined} memory
+   */
+  #receiveNow(memory) {
     this.#looked = false;
     if (this.#pump.receivers.size > 0 || !turn.take()) return PENDING;
-    const message = this.attempt();
+    const message = this.attempt(memory);
     if (message !== PENDING || this.#connection.state !== OPEN) return message;
     if (!this.#pacer.mayLook || !lookout.isEmpty()) return PENDING;
     this.#connection.flush();
     this.#looked = !this.#pacer.look(this.#reader);
-    return this.#looked ? PENDING : this.attempt();
+    return this.#looked ? PENDING : this.attempt(memory);
   }
 
   /**
    * The next message, as a promise.
    * @param {AbortSignal | undefined} signal
    * @param {(message: unknown) => unknown} wrap converts a message, or ENDED, into the promise's value
+   * @param {Memory} [memory] where to copy it
    * @returns {Promise<any>}
    */
-  receive(signal, wrap) {
+  receive(signal, wrap, memory) {
     throwIfAborted(signal);
-    const message = this.#receiveNow();
+    const message = this.#receiveNow(memory);
     if (message !== PENDING) return Promise.resolve(wrap(message));
     if (!this.#connection.isReadable) this.#connection.throwError();
     const attempt = () => {
-      const later = this.attempt();
+      const later = this.attempt(memory);
       return later === PENDING ? PENDING : wrap(later);
     };
     const received = this.#pump.receivers.add(attempt, signal, () => this.#pump.run());
@@ -117,34 +127,73 @@ class Incoming {
     });
   }
 
-  /** Iterates over arrays of messages. @param {number} max */
-  batches(max) {
+  /**
+   * Like messages(), but each message takes the place of the one before it. Its promise is the same one each time as well: a
+   * loop has read the result before it asks for the next one.
+   */
+  reusedMessages() {
     if (this.#isClosedHere) this.#connection.throwError();
+    const arrivals = this.#arrivals;
+    const { receivers } = this.#pump;
+    const isPlain = this.#decode === undefined;
+    const memory = this.#newReusedSlab();
+    const result = { value: /** @type {unknown} */ (undefined), done: /** @type {const} */ (false) };
+    const received = Promise.resolve(result);
+    return iterator(() => {
+      memory.clear();
+      if (isPlain && receivers.size === 0 && turn.take()) {
+        try {
+          const bytes = arrivals.takeIfReadable(memory);
+          if (bytes !== null) {
+            result.value = bytes;
+            return received;
+          }
+        } catch (error) {
+          return Promise.reject(error);
+        }
+      }
+      return this.#next(toResult, memory);
+    });
+  }
+
+  /** Memory for messages that are valid until the next ones are asked for. */
+  #newReusedSlab() {
+    return new ReusedSlab(Math.min(this.#connection.capacity, MAX_BATCH_BYTES));
+  }
+
+  /**
+   * Iterates over arrays of messages.
+   * @param {{max: number, reuse: boolean}} options
+   */
+  batches({ max, reuse }) {
+    if (this.#isClosedHere) this.#connection.throwError();
+    const memory = reuse ? this.#newReusedSlab() : undefined;
     /** @type {{error: unknown} | undefined} an error from decode() in the middle of a batch: thrown after that batch is returned */
     let failure;
     const toBatch = (/** @type {unknown} */ first) => {
       if (first === ENDED) return END;
       const batch = [first];
-      failure = this.#fill(batch, max);
+      failure = this.#fill(batch, max, memory);
       return { value: batch, done: false };
     };
     return iterator(() => {
-      if (failure === undefined) return this.#next(toBatch);
+      memory?.clear();
+      if (failure === undefined) return this.#next(toBatch, memory);
       const { error } = failure;
       failure = undefined;
       return Promise.reject(error).catch((reason) => endOrThrow(reason, this.#isClosedHere));
     });
   }
 
-  /** Append the available messages to a batch. @param {unknown[]} batch @param {number} max */
-  #fill(batch, max) {
+  /** Append the available messages to a batch. @param {unknown[]} batch @param {number} max @param {Memory | undefined} memory */
+  #fill(batch, max, memory) {
     const arrivals = this.#arrivals;
     const decode = this.#decode;
     let leftBytes = Math.min(this.#connection.capacity, MAX_BATCH_BYTES); // a fast peer keeps sending while this side reads
     try {
-      if (decode === undefined) leftBytes = arrivals.takeMany(batch, max, leftBytes);
+      if (decode === undefined) leftBytes = arrivals.takeMany(batch, max, leftBytes, memory);
       while (batch.length < max && leftBytes > 0) {
-        const bytes = arrivals.take();
+        const bytes = arrivals.take(memory);
         if (bytes === null) break;
         leftBytes -= bytes.length + INBOX_OVERHEAD_BYTES;
         batch.push(decode === undefined ? bytes : decode(bytes));
@@ -159,12 +208,13 @@ class Incoming {
 
   /**
    * @param {(message: unknown) => any} wrap
+   * @param {Memory} [memory] where to copy the message
    * @returns {Promise<IteratorResult<any, undefined>>}
    */
-  #next(wrap) {
+  #next(wrap, memory) {
     try {
       if (this.#isClosedHere) return Promise.resolve(END);
-      const result = this.receive(undefined, wrap);
+      const result = this.receive(undefined, wrap, memory);
       // close() can interrupt only a pending receive. A result that is already there needs no catch().
       return this.#pump.receivers.size === 0 ? result : result.catch((error) => endOrThrow(error, this.#isClosedHere));
     } catch (error) {

@@ -192,15 +192,29 @@ function readTimeout(options) {
   return timeout;
 }
 
-/** Validate and return the option max of batches(). @param {{max?: number} | undefined} options */
-function readMax(options) {
-  if (options === undefined) return DEFAULT_BATCH;
+/** Validate the options of batches() and fill in the defaults. @param {{max?: number, reuse?: boolean} | undefined} options */
+function readBatchOptions(options = {}) {
   checkObject(options);
-  const { max = DEFAULT_BATCH, ...others } = options;
+  const { max = DEFAULT_BATCH, reuse = false, ...others } = options;
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) refuseUnknown(unknown, ['max']);
+  if (unknown !== undefined) refuseUnknown(unknown, ['max', 'reuse']);
   if (!Number.isInteger(max) || max < 1) invalidArgument('max', 'a positive integer', max);
-  return max;
+  checkReuse(reuse);
+  return { max, reuse };
+}
+
+/** Validate and return the option reuse of messages(). @param {{reuse?: boolean} | undefined} options */
+function readReuse(options = {}) {
+  checkObject(options);
+  const { reuse = false, ...others } = options;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) refuseUnknown(unknown, ['reuse']);
+  return checkReuse(reuse);
+}
+
+/** @param {unknown} reuse */
+function checkReuse(reuse) {
+  return typeof reuse === 'boolean' ? reuse : invalidArgument('reuse', 'true or false', reuse);
 }
 
 module.exports = {
@@ -213,7 +227,8 @@ module.exports = {
   ofFixedLength,
   readSignal,
   readTimeout,
-  readMax,
+  readBatchOptions,
+  readReuse,
   invalidArgument,
   transferred,
   refuseUnknown,

@@ -6,7 +6,7 @@ const { markAsUntransferable } = require('node:worker_threads');
 const turn = require('./turn.js');
 
 const SLAB_BYTES = 64 * 1024;
-const LARGEST_IN_SLAB = 1024;
+const LOOP_COPY_BYTES = 1024; // larger messages get memory of their own
 
 /** @type {new (memory: ArrayBuffer, offset: number, length: number) => Buffer} */
 const FastBuffer = findFastBuffer();
@@ -25,6 +25,31 @@ function findFastBuffer() {
   );
 }
 
+/**
+ * Memory for messages.
+ * @param {number} bytes
+ */
+function newMemory(bytes) {
+  const memory = /** @type {ArrayBuffer} */ (Buffer.allocUnsafeSlow(bytes).buffer); // not zeroed: it will be overwritten
+  markAsUntransferable(memory); // transferring one message to a worker must not detach the others
+  return memory;
+}
+
+/**
+ * Copy a payload to memory of its own. The parameters are those of Slab.copy().
+ * @param {InstanceType<typeof import('./ring-reader.js').RingReader>} reader
+ * @param {number} from
+ * @param {number} size
+ * @param {number} skip
+ * @returns {Buffer}
+ */
+function copyToOwn(reader, from, size, skip) {
+  turn.copies(size);
+  const own = Buffer.allocUnsafeSlow(size - skip);
+  own.set(reader.sourceBytes.subarray(from + skip, from + size));
+  return own;
+}
+
 class Slab {
   #memory = new ArrayBuffer(0);
   #longs = new BigInt64Array(0);
@@ -39,19 +64,12 @@ class Slab {
    * @returns {Buffer}
    */
   copy(reader, from, size, skip) {
-    if (size > LARGEST_IN_SLAB || (from & 7) !== 0) {
-      turn.copies(size);
-      const own = Buffer.allocUnsafeSlow(size - skip);
-      own.set(reader.sourceBytes.subarray(from + skip, from + size));
-      return own;
-    }
+    if (size > LOOP_COPY_BYTES || (from & 7) !== 0) return copyToOwn(reader, from, size, skip);
     const padded = (size + 7) & ~7;
     let start = this.#used;
     // A receiver may have transferred the memory of its message (ArrayBuffer.prototype.transfer): then there is none left.
-    if (start + padded >= this.#longs.byteLength) {
-      this.#memory = /** @type {ArrayBuffer} */ (Buffer.allocUnsafeSlow(SLAB_BYTES).buffer); // not zeroed: it will be overwritten
-      // Transferring one message to a worker must not detach the others.
-      markAsUntransferable(this.#memory);
+    if (start + padded >= this.#longs.length * 8) {
+      this.#memory = newMemory(SLAB_BYTES);
       this.#longs = new BigInt64Array(this.#memory);
       start = 0;
     }
@@ -61,4 +79,4 @@ class Slab {
   }
 }
 
-module.exports = { Slab };
+module.exports = { FastBuffer, LOOP_COPY_BYTES, Slab, copyToOwn, newMemory };

@@ -86,6 +86,15 @@ describe.each([true, false])('a ring without an end, by a peer that is gone (clo
     });
   });
 
+  test('reused messages and batches', async () => {
+    await expectCorrupt(async (a) => {
+      for await (const message of a.messages({ reuse: true })) expect(message.length).toBe(0);
+    });
+    await expectCorrupt(async (a) => {
+      for await (const batch of a.batches({ reuse: true })) expect(batch.length).toBeLessThanOrEqual(1024);
+    });
+  });
+
   test('tryReceiveInto in a loop that never yields', async () => {
     await expectCorrupt(async (a) => {
       await pause(20);

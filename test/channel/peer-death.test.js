@@ -70,6 +70,8 @@ describe('a pending call', () => {
     ['receiveSync', async (channel) => channel.receiveSync()],
     ['for await', (channel) => readAll(channel)],
     ['batches', (channel) => readAll(channel.batches())],
+    ['batches, reused', (channel) => readAll(channel.batches({ reuse: true }))],
+    ['messages, reused', (channel) => readAll(channel.messages({ reuse: true }))],
     ['request', (channel) => channel.request('x')],
     ['a Node stream that is read', (channel) => readAll(channel.toDuplex())],
     ['web streams that are read', (channel) => readAll(channel.toWebStreams().readable)],
@@ -243,6 +245,18 @@ describe('what the peer sent before its death is delivered first', () => {
       'batches',
       async (channel, take) => {
         for await (const batch of channel.batches({ max: 7 })) batch.forEach(take);
+      },
+    ],
+    [
+      'batches, reused',
+      async (channel, take) => {
+        for await (const batch of channel.batches({ max: 7, reuse: true })) batch.forEach(take);
+      },
+    ],
+    [
+      'messages, reused',
+      async (channel, take) => {
+        for await (const message of channel.messages({ reuse: true })) take(message);
       },
     ],
     [

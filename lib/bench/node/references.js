@@ -143,11 +143,25 @@ const ROWS = [
     values: ({ inNode }) => pairwise(inNode('ring-async', 64).rates, inNode('ring', 64).rates),
   },
   {
+    what: 'messages({reuse}) throughput, 64 bytes, over try',
+    bound: 'least',
+    goal: 0.4,
+    aim: 0.5,
+    values: ({ inNode }) => pairwise(inNode('ring-async-reuse', 64).rates, inNode('ring', 64).rates),
+  },
+  {
     what: 'batches() throughput, 64 bytes, over try',
     bound: 'least',
     goal: 0.7,
     aim: 0.9,
     values: ({ inNode }) => pairwise(inNode('ring-batches', 64).rates, inNode('ring', 64).rates),
+  },
+  {
+    what: 'batches({reuse}) throughput, 64 bytes, over try',
+    bound: 'least',
+    goal: 0.7,
+    aim: 0.9,
+    values: ({ inNode }) => pairwise(inNode('ring-batches-reuse', 64).rates, inNode('ring', 64).rates),
   },
   {
     what: '8 senders to one receiver, over process.send',

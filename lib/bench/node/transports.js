@@ -42,7 +42,7 @@ const WORK = {
  *
  * @typedef {object} Transport
  * @property {string} title
- * @property {'loop' | 'await' | 'batches' | 'request' | 'events'} style how the two sides exchange messages: the name of a file in exchanges/
+ * @property {keyof typeof EXCHANGES} style how the two sides exchange messages
  * @property {number} [tripsPerReading] round trips per reading of the clock, if reading it takes a noticeable share of one round trip
  * @property {{small: Work, large: Work}} work of one sample, with small messages and with large ones
  * @property {boolean} [text] messages are strings
@@ -60,8 +60,10 @@ const workOf = ({ work }, sizeBytes) => (sizeBytes >= LARGE_BYTES ? work.large :
 
 const EXCHANGES = {
   loop: () => require('./exchanges/loop.js'),
-  await: () => require('./exchanges/await.js'),
-  batches: () => require('./exchanges/batches.js'),
+  await: () => require('./exchanges/await.js').messages,
+  'await-reuse': () => require('./exchanges/await.js').reusedMessages,
+  batches: () => require('./exchanges/batches.js').batches,
+  'batches-reuse': () => require('./exchanges/batches.js').reusedBatches,
   request: () => require('./exchanges/request.js'),
   events: () => require('./exchanges/events.js'),
 };
@@ -289,9 +291,17 @@ const transports = {
     {},
     { title: 'crossings, send and for await', style: 'await', work: WORK.promises, tripsPerReading: 10 },
   ),
+  'ring-async-reuse': ring(
+    {},
+    { title: 'crossings, send and messages, reuse', style: 'await-reuse', work: WORK.promises, tripsPerReading: 10 },
+  ),
   'ring-batches': ring(
     {},
     { title: 'crossings, trySend and batches', style: 'batches', work: WORK.bursts, tripsPerReading: 10 },
+  ),
+  'ring-batches-reuse': ring(
+    {},
+    { title: 'crossings, trySend and batches, reuse', style: 'batches-reuse', work: WORK.bursts, tripsPerReading: 10 },
   ),
   'ring-request': ring(
     {},

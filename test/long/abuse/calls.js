@@ -52,6 +52,24 @@ const iterated = (check) => (iterator) => ({
   end: () => iterator.return(),
 });
 
+/**
+ * Reads twice from an iterator that reuses memory: a result is copied before the next one is asked for.
+ * @param {Check} check @returns {(iterator: any) => Use}
+ */
+const iteratedInTurn = (check) => (iterator) => {
+  const next = () =>
+    iterator.next().then((/** @type {any} */ { done, value }) => ({
+      done,
+      value: Array.isArray(value) ? value.map((each) => Buffer.from(each)) : value && Buffer.from(value),
+    }));
+  const first = next();
+  return {
+    promises: [first, first.then(next, next)],
+    check: isResult(check),
+    end: () => iterator.return(),
+  };
+};
+
 /** @param {any} stream @returns {Use} */
 function streamed(stream) {
   const closed = new Promise((resolve, reject) => {
@@ -117,6 +135,11 @@ add(Symbol.asyncIterator, {
   args: [[]],
   returns: (value) => typeof value.next === 'function',
   use: iterated(Buffer.isBuffer),
+});
+add('messages', {
+  args: [[{ reuse: true }]],
+  returns: (value) => typeof value.next === 'function',
+  use: iteratedInTurn(Buffer.isBuffer),
 });
 add('batches', {
   args: [[], [{ max: 1 }], [{}]],

@@ -1,5 +1,6 @@
 'use strict';
-// The ring with promises, as most programs use it: send() and receive() on the first side, for await on the other side.
+// The ring with promises, as most programs use it: send() and receive() on the first side, for await on the other side. With
+// the option reuse of messages(), each message takes the memory of the one before.
 const { allTrips, check, makeMessage, now, warmupMessagesOf, warmupOf } = require('./messages.js');
 
 /** @typedef {import('../transports.js').End} End */
@@ -67,23 +68,31 @@ async function first({ channel }, work) {
   return { times, streamNs };
 }
 
-/** @param {End} end @param {Work} work */
-async function other({ channel }, work) {
-  const trips = allTrips(work);
-  let number = 0;
-  let [due, count] = [0, warmupMessagesOf(work)];
-  for await (const message of channel) {
-    if (number < trips) {
-      number++;
-      await channel.send(message);
-    } else {
-      if (message.readInt32LE(0) !== due) check(message, due); // check() throws here; comparing first avoids most calls of it
-      if (++due < count) continue;
-      [due, count] = [0, work.messages];
-      await channel.send(message);
+/** @param {{reuse: boolean}} options of messages() */
+const receiveMessages =
+  (options) =>
+  async (/** @type {End} */ { channel }, /** @type {Work} */ work) => {
+    const trips = allTrips(work);
+    let number = 0;
+    let [due, count] = [0, warmupMessagesOf(work)];
+    for await (const message of channel.messages(options)) {
+      if (number < trips) {
+        number++;
+        await channel.send(message);
+      } else {
+        if (message.readInt32LE(0) !== due) check(message, due); // check() throws here; comparing first avoids most calls of it
+        if (++due < count) continue;
+        [due, count] = [0, work.messages];
+        await channel.send(message);
+      }
     }
-  }
-  await channel.close();
-}
+    await channel.close();
+  };
 
-module.exports = { first, other, timeTrips, timeStream, sendAndReceive };
+module.exports = {
+  messages: { first, other: receiveMessages({ reuse: false }) },
+  reusedMessages: { first, other: receiveMessages({ reuse: true }) },
+  timeTrips,
+  timeStream,
+  sendAndReceive,
+};

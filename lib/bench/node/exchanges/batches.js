@@ -1,5 +1,6 @@
 'use strict';
-// The ring's interface for bursts: trySend() on the first side, or send() when the ring is full; batches() on the other side.
+// The ring's interface for bursts: trySend() on the first side, or send() when the ring is full; batches() on the other side,
+// which copies each message to new memory, or, with the option reuse, to that of the batch before.
 const { sendAndReceive, timeStream, timeTrips } = require('./await.js');
 const { allTrips, check, makeMessage, warmupMessagesOf } = require('./messages.js');
 
@@ -20,25 +21,30 @@ async function first({ channel }, work) {
   return { times, streamNs };
 }
 
-/** @param {End} end @param {Work} work */
-async function other({ channel }, work) {
-  const trips = allTrips(work);
-  let number = 0;
-  let [due, count] = [0, warmupMessagesOf(work)];
-  for await (const batch of channel.batches()) {
-    for (const message of batch) {
-      if (number < trips) {
-        number++;
-        await channel.send(message);
-      } else {
-        if (message.readInt32LE(0) !== due) check(message, due); // check() throws here; comparing first avoids most calls of it
-        if (++due < count) continue;
-        [due, count] = [0, work.messages];
-        await channel.send(message);
+/** @param {{reuse: boolean}} options of batches() */
+const receiveBatches =
+  (options) =>
+  async (/** @type {End} */ { channel }, /** @type {Work} */ work) => {
+    const trips = allTrips(work);
+    let number = 0;
+    let [due, count] = [0, warmupMessagesOf(work)];
+    for await (const batch of channel.batches(options)) {
+      for (const message of batch) {
+        if (number < trips) {
+          number++;
+          await channel.send(message);
+        } else {
+          if (message.readInt32LE(0) !== due) check(message, due); // check() throws here; comparing first avoids most calls of it
+          if (++due < count) continue;
+          [due, count] = [0, work.messages];
+          await channel.send(message);
+        }
       }
     }
-  }
-  await channel.close();
-}
+    await channel.close();
+  };
 
-module.exports = { first, other };
+module.exports = {
+  batches: { first, other: receiveBatches({ reuse: false }) },
+  reusedBatches: { first, other: receiveBatches({ reuse: true }) },
+};
