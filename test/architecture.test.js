@@ -98,6 +98,9 @@ const ROOMS = [
   { files: ['public/theatre/model/'], uses: ['public/shared/'] },
   { files: ['public/theatre/elements/'], uses: ['public/theatre/model/', 'public/shared/'] },
   { files: ['public/theatre/'], uses: ['public/theatre/elements/', 'public/theatre/model/', 'public/shared/'] },
+  { files: ['public/recording/model/'], uses: ['public/shared/'] },
+  { files: ['public/recording/elements/'], uses: ['public/recording/model/', 'public/shared/'] },
+  { files: ['public/recording/'], uses: ['public/recording/elements/', 'public/recording/model/', 'public/shared/'] },
 ];
 
 const FOLDERS = ['native', 'c-bench', 'lib', 'server', 'public'];

@@ -11,9 +11,11 @@ const PAGES = [
   ['/experiment.html?name=cycles', 'Cycles'],
   ['/experiment.html?name=latency', 'Latency'],
   ['/gates.html', 'Gates'],
+  ['/recording.html', 'Your program'],
 ];
 
-const here = location.pathname.replace(/index\.html$/, '') + location.search;
+const path = location.pathname.replace(/index\.html$/, '');
+const here = PAGES.some(([address]) => address === path + location.search) ? path + location.search : path;
 const links = PAGES.map(([address, name]) => {
   const current = address === here;
   return h('a', { href: address, 'aria-current': current && 'page' }, name);

@@ -1,0 +1,113 @@
+// <open-descriptors>: what each process holds open after the selected event, and who holds the other end. Dispatches
+// "object" (detail: the index of an object) when the user wants only the events of one.
+import { h } from '../../shared/dom.js';
+import { counted, duration } from '../../shared/format.js';
+import { openAt, otherEnds } from '../model/descriptors.js';
+import { processName, shortened } from '../model/text.js';
+
+/**
+ * @typedef {import('../model/types.js').Recording} Recording
+ * @typedef {import('../model/types.js').Descriptor} Descriptor
+ */
+
+const MOST_PROCESSES = 100;
+const MOST_ROWS = 200; // of one process
+const MOST_HOLDERS = 6;
+
+export class OpenDescriptors extends HTMLElement {
+  /** @type {Recording | null} */ recording = null;
+  /** @type {Map<number, boolean>} did the user open or close this process? */ #opened = new Map();
+
+  /** @param {number} at nanoseconds @param {number} pid of the selected event */
+  show(at, pid) {
+    const { recording } = this;
+    if (!recording) return this.replaceChildren();
+    const open = openAt(recording, at);
+    const alive = recording.processes.filter(({ start, end }) => start <= at && at <= end);
+    const sorted = [...alive].sort((a, b) => Number(b.pid === pid) - Number(a.pid === pid));
+    const parts = sorted
+      .slice(0, MOST_PROCESSES)
+      .map((process) => this.#process(process.pid, open, process.pid === pid || alive.length <= 3));
+    const more = sorted.length - parts.length;
+    this.replaceChildren(
+      h('p', { class: 'soft' }, `At ${duration(at)}, after the selected event.`),
+      ...parts,
+      ...(more > 0
+        ? [h('p', { class: 'soft' }, `${counted(more, 'more process').replace('processs', 'processes')}.`)]
+        : []),
+    );
+  }
+
+  /** @param {number} pid @param {Descriptor[]} open @param {boolean} expanded */
+  #process(pid, open, expanded) {
+    const recording = /** @type {Recording} */ (this.recording);
+    const own = open.filter((one) => one.pid === pid);
+    const details = h(
+      'details',
+      { open: this.#opened.get(pid) ?? expanded },
+      h(
+        'summary',
+        {},
+        h('strong', {}, processName(recording, pid)),
+        h('span', { class: 'soft' }, ` ${own.length === 0 ? 'none' : own.length}`),
+      ),
+    );
+    const fill = () => {
+      if (details.querySelector('table') || own.length === 0) return;
+      const rows = own.slice(0, MOST_ROWS).map((one) => this.#row(open, one));
+      const head = ['fd', 'refers to', 'other end held by'].map((text) => h('th', { scope: 'col' }, text));
+      details.append(h('table', {}, h('thead', {}, h('tr', {}, ...head)), h('tbody', {}, ...rows)));
+      if (own.length > MOST_ROWS) details.append(h('p', { class: 'soft' }, `${own.length - MOST_ROWS} more.`));
+    };
+    if (details.open) fill();
+    details.addEventListener('toggle', () => {
+      if (details.open) fill();
+    });
+    details.querySelector('summary')?.addEventListener('click', () => this.#opened.set(pid, !details.open));
+    return details;
+  }
+
+  /** @param {Descriptor[]} open @param {Descriptor} one */
+  #row(open, one) {
+    const recording = /** @type {Recording} */ (this.recording);
+    const { name, kind } = recording.objects[one.object];
+    const onclick = () => this.dispatchEvent(new CustomEvent('object', { detail: one.object, bubbles: true }));
+    const title = `Show only the events of ${shortened(name, 100)}`;
+    const button = h('button', { type: 'button', class: 'link', title, onclick }, shortened(name, 100));
+    const end = one.end ? `, ${one.end === 'read' || one.end === 'write' ? `${one.end} end` : one.end}` : '';
+    return h(
+      'tr',
+      {},
+      h('th', { scope: 'row' }, one.fd < 0 ? 'mapped' : String(one.fd)),
+      h(
+        'td',
+        {},
+        button,
+        h('span', { class: 'soft' }, `${name.toLowerCase().includes(kind.toLowerCase()) ? '' : ` ${kind}`}${end}`),
+      ),
+      h('td', {}, holdersText(recording, otherEnds(recording, open, one), one)),
+    );
+  }
+}
+
+/** @param {Recording} recording @param {Descriptor[]} holders @param {Descriptor} one */
+function holdersText(recording, holders, one) {
+  const { kind, peer } = recording.objects[one.object];
+  const connected = one.end === 'read' || one.end === 'write' || peer >= 0;
+  if (holders.length === 0) return connected ? 'nobody' : ['file', 'terminal'].includes(kind) ? '' : '–';
+  /** @type {Map<number, number[]>} */
+  const byProcess = new Map();
+  for (const { pid, fd } of holders) byProcess.set(pid, [...(byProcess.get(pid) ?? []), fd]);
+  const texts = [...byProcess].slice(0, MOST_HOLDERS).map(([pid, fds]) => {
+    const numbers = fds
+      .filter((fd) => fd >= 0)
+      .slice(0, 4)
+      .join(', ');
+    const who = pid === one.pid ? 'itself' : processName(recording, pid);
+    return numbers ? `${who} (fd ${numbers})` : who;
+  });
+  const more = byProcess.size - texts.length;
+  return texts.join('; ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+customElements.define('open-descriptors', OpenDescriptors);

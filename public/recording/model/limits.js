@@ -1,0 +1,21 @@
+// How much of a recording the page opens. Whatever a file contains, the page stays usable.
+// crossings trace stays far below these limits.
+
+const MIB = 1 << 20;
+
+export const LIMITS = {
+  fileBytes: 256 * MIB,
+  events: 500_000,
+  processes: 1000,
+  threads: 4000,
+  objects: 100_000,
+  descriptors: 200_000,
+  waits: 1000,
+  files: 500,
+  sourceCharacters: 8 * MIB, // all files together
+  argumentsOfEvent: 64,
+  descriptorsOfEvent: 64,
+  textCharacters: 65_536, // an argument, a result, a payload
+  nameCharacters: 1000, // a name, a path
+  readingSeconds: 30,
+};

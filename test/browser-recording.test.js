@@ -1,0 +1,341 @@
+/// <reference lib="dom" />
+'use strict';
+// The page that opens a recording of any program, in a real browser: opened, filtered, played by keyboard, given hostile files.
+const { readFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { describeInBrowser, expectAccessible, launchBrowser, openPage, startLab } = require('./browser.js');
+const { root } = require('./support.js');
+const { callOf, crowd, deadlock, traceOf } = require('./tools/recordings.js');
+
+/** @type {any} */ let lab;
+/** @type {any} */ let browser;
+/** @type {any} a page that tests share; each opens a recording of its own in it */ let page;
+
+const MECHANISMS = ['ring', 'shm-spin', 'shm-sem', 'pipe', 'uds', 'tcp'];
+const shipped = (/** @type {string} */ name) =>
+  readFileSync(join(root, 'server', 'recordings', `${name}.json`), 'utf8');
+const small = () => crowd({ processes: 4, events: 3000 });
+
+/** Choose a file. @param {any} where a page @param {unknown} content an object, or the text */
+async function choose(where, content) {
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  await where.setInputFiles('#file', {
+    name: 'recording.json',
+    mimeType: 'application/json',
+    buffer: Buffer.from(text),
+  });
+}
+
+/** Open a recording, as a file, and wait until it is shown. @param {any} trace @param {any} [where] */
+async function open(trace, where = page) {
+  await where.evaluate(() => {
+    history.replaceState(null, '', location.pathname);
+    /** @type {any} */ (document.querySelector('#summary')).textContent = '';
+  });
+  await choose(where, trace);
+  await where.waitForFunction(() => document.querySelector('#summary')?.textContent !== '');
+}
+
+/** The text of an element. @param {string} selector @returns {Promise<string>} */
+const textOf = (selector) => page.locator(selector).innerText();
+/** The line of the log that is selected. @returns {Promise<string>} */
+const selectedLine = () => textOf('.event-row[aria-selected]');
+const fragment = () => new URL(page.url()).hash;
+
+describeInBrowser('a recording of any program', () => {
+  beforeAll(async () => {
+    lab = await startLab();
+    browser = await launchBrowser();
+    page = await openPage(browser, lab, '/recording.html');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await lab?.close();
+  });
+  afterEach(() => expect(page.troubles()).toEqual([]));
+
+  test('is summed up in one sentence: command, calls, processes, duration, end', async () => {
+    await open(small());
+    expect(await textOf('#summary')).toMatch(
+      /^“node crowd\.js 4” made 3,000 system calls in 4 processes and 8 threads within [\d.]+ ms\. It exited with status 0\.$/,
+    );
+    expect(await page.locator('#stuck').isVisible()).toBe(false);
+  });
+
+  test('that hangs says why, draws the waits and selects the first of them', async () => {
+    const trace = deadlock();
+    await open(trace);
+    expect(await textOf('#stuck-text')).toBe(trace.stuck.text);
+    expect(await page.locator('.waits-picture .waits-process').allTextContents()).toEqual([
+      expect.stringContaining('fill 4711'),
+      expect.stringContaining('fill 4712'),
+    ]);
+    expect(await page.locator('.waits-picture line').count()).toBe(4);
+    expect(await page.locator('.waits li').allInnerTexts()).toEqual([
+      'fill 4711 sleeps in write() on pipe A, held by fill 4712 (fd 3).',
+      'fill 4712 sleeps in write() on pipe B, held by fill 4711 (fd 5).',
+    ]);
+    expect(await selectedLine()).toContain('never returned');
+    await page.locator('.waits button').nth(1).click();
+    expect(await selectedLine()).toContain('4712');
+  });
+
+  test('shows what each process holds open after the selected event, and who holds the other end', async () => {
+    await open(deadlock());
+    const rows = () => page.locator('open-descriptors tr:has(td)').allInnerTexts();
+    expect(await rows()).toEqual([
+      expect.stringMatching(/^4\s+pipe A, write end\s+fill 4712 \(fd 3\)$/),
+      expect.stringMatching(/^5\s+pipe B, read end\s+fill 4712 \(fd 6\)$/),
+      expect.stringMatching(/^3\s+pipe A, read end\s+fill 4711 \(fd 4\)$/),
+      expect.stringMatching(/^6\s+pipe B, write end\s+fill 4711 \(fd 5\)$/),
+    ]);
+    await page.locator('.event-row:not([hidden])', { hasText: 'pipe2([3' }).click();
+    expect(await rows()).toEqual([
+      expect.stringMatching(/^3\s+pipe A, read end\s+itself \(fd 4\)$/),
+      expect.stringMatching(/^4\s+pipe A, write end\s+itself \(fd 3\)$/),
+    ]);
+  });
+
+  test('shows the selected event with its payload, as text and in hex, its source line and what woke it', async () => {
+    await open(deadlock());
+    await page.locator('.event-row:not([hidden])', { hasText: 'read(3' }).click();
+    expect(await textOf('.payload')).toBe('hello␀ÿ');
+    await page.getByLabel('hex').check();
+    expect(await textOf('.payload')).toMatch(/^0000 {2}68 65 6c 6c 6f 00 ff +hello\.\.$/);
+    expect(await textOf('.line[data-current]')).toContain('read(from, buffer, sizeof buffer);');
+    await page.getByRole('button', { name: /^write of fill 4711/ }).click();
+    expect(await selectedLine()).toContain('write(4<pipe A>, "hello');
+    expect(await page.locator('img, script:not([src])').count()).toBe(0); // the payload is text, never HTML
+  });
+
+  test.each(MECHANISMS)('the shipped recording of %s opens by its address, with every event', async (name) => {
+    const one = await openPage(browser, lab, `/recording.html?recording=${name}`);
+    await one.locator('#recording').waitFor();
+    const { events, title } = JSON.parse(shipped(name));
+    expect(await one.locator('#filter-count').innerText()).toBe(`${events.length} events`);
+    expect(await one.locator('#summary').innerText()).toContain(title);
+    expect(await one.locator('nav [aria-current]').textContent()).toBe('Your program');
+    expect(one.troubles()).toEqual([]);
+    await one.close();
+  });
+
+  describe('the filter', () => {
+    const trace = small();
+    const matching = (/** @type {(event: any) => boolean} */ condition) => trace.events.filter(condition).length;
+    const shows = async (/** @type {number} */ count) =>
+      expect(await textOf('#filter-count')).toBe(`${count.toLocaleString('en-US')} of 3,000 events`);
+    beforeAll(() => open(trace));
+    const reset = () => page.locator('#filter-reset').evaluate((/** @type {any} */ button) => button.click());
+    afterEach(reset);
+
+    test('by call', async () => {
+      await page.locator('#filter-call').selectOption('write');
+      await shows(matching(({ name }) => name === 'write'));
+      expect(fragment()).toContain('call=write');
+    });
+
+    test('by process, and by thread', async () => {
+      await page.locator('#filter-who').selectOption('1010');
+      await shows(matching(({ pid }) => pid === 1010));
+      await page.locator('#filter-who').selectOption('1010 1011');
+      await shows(matching(({ tid }) => tid === 1011));
+    });
+
+    test('by descriptor, chosen in the list or in the table of open ones', async () => {
+      const touches = (/** @type {any} */ { args }) => args[0].endsWith('<pipe 2>');
+      await page.locator('#filter-object').selectOption('2');
+      await shows(matching(touches));
+      await reset();
+      const { pid } = trace.events.find((/** @type {any} */ event) => touches(event));
+      await page
+        .locator('.event-row:not([hidden])', { hasText: `${pid} node` })
+        .first()
+        .click();
+      await page.locator('open-descriptors button', { hasText: 'pipe 2' }).first().click();
+      await shows(matching(touches));
+    });
+
+    test('errors only and sleeping only, together', async () => {
+      await page.locator('#filter-errors').check();
+      await shows(matching(({ result }) => result.startsWith('-1')));
+      await page.locator('#filter-sleeping').check();
+      await shows(matching(({ result, sleeps }) => result.startsWith('-1') && sleeps > 0));
+    });
+
+    test('by text, without regard to case; what is typed is no pattern', async () => {
+      await page.locator('#filter-text').fill('MESSAGE 12');
+      await page.waitForFunction(() => /text=/.test(location.hash));
+      await shows(matching(({ args }) => args[1].includes('message 12')));
+      await page.locator('#filter-text').fill('.*(');
+      await page.waitForFunction(() => /No event/.test(document.querySelector('#filter-count')?.textContent ?? ''));
+    });
+  });
+
+  test('the log is played by keyboard; its length and position are stated for screen readers', async () => {
+    const trace = small();
+    await open(trace);
+    await page.locator('.event-list').focus();
+    const active = () =>
+      page.evaluate(() => {
+        const id = document.querySelector('.event-list')?.getAttribute('aria-activedescendant');
+        const row = id ? document.getElementById(id) : null;
+        return [row?.getAttribute('aria-posinset'), row?.getAttribute('aria-setsize')];
+      });
+    await page.keyboard.press('ArrowDown');
+    expect(await active()).toEqual(['2', '3000']);
+    await page.keyboard.press('End');
+    expect(await active()).toEqual(['3000', '3000']);
+    expect(await selectedLine()).toContain(trace.events[2999].args[1]);
+    expect(fragment()).toBe('#event=3000');
+    await page.keyboard.press('Home');
+    expect(await active()).toEqual(['1', '3000']);
+    expect(await page.locator('.event-row').count()).toBeLessThan(100); // only the visible ones are elements
+  });
+
+  test('the timeline is played by keyboard: along a thread, to other threads, zooming', async () => {
+    const trace = small();
+    await open(trace);
+    const area = page.getByRole('application', { name: /^Timeline/ });
+    await area.focus();
+    const ofThread = trace.events.flatMap((/** @type {any} */ { tid }, /** @type {number} */ i) =>
+      tid === trace.events[0].tid ? [i + 1] : [],
+    );
+    await page.keyboard.press('ArrowRight');
+    expect(fragment()).toBe(`#event=${ofThread[1]}`);
+    await page.keyboard.press('End');
+    expect(fragment()).toBe(`#event=${ofThread.at(-1)}`);
+    expect(await textOf('#announcements')).toMatch(/^node \d+.*: \w+, .* at /);
+    const before = trace.events[Number(fragment().slice(7)) - 1].tid;
+    await page.keyboard.press('ArrowUp');
+    expect(trace.events[Number(fragment().slice(7)) - 1].tid).not.toBe(before);
+    await page.keyboard.press('+');
+    await page.waitForFunction(() => document.querySelector('.lanes-range')?.textContent?.includes('1.6 ×'));
+    await page.keyboard.press('0');
+    await page.waitForFunction(() => document.querySelector('.lanes-range')?.textContent === 'Showing all');
+  });
+
+  test('a click on the timeline selects the call that is there', async () => {
+    await open(deadlock());
+    const box = await page.locator('trace-lanes canvas').boundingBox();
+    await page.mouse.click(box.x + box.width / 2, box.y + 26 + 34 + 17); // the second lane: 4712 has slept in write() for long
+    expect(await selectedLine()).toMatch(/4712 fill\s+write\(6<pipe B>/);
+  });
+
+  test('the address restores the selected event and the filter', async () => {
+    const one = await openPage(browser, lab, '/recording.html?recording=pipe#event=9&call=write&sleeping=0');
+    await one.locator('#recording').waitFor();
+    expect(await one.locator('#filter-call').inputValue()).toBe('write');
+    expect(await one.locator('.event-row[aria-selected]').innerText()).toContain('message 1 of 10');
+    await one.close();
+  });
+
+  test('a recording can be pasted', async () => {
+    await page.locator('#opener').evaluate((/** @type {any} */ details) => (details.open = true));
+    await page.locator('.paste summary').click();
+    await page.locator('#paste').fill(JSON.stringify(deadlock()));
+    await page.locator('#paste-open').click();
+    await page.waitForFunction(() => document.querySelector('#title')?.textContent === './fill --bytes 131072');
+  });
+
+  describe('a file that is no recording gets a sentence:', () => {
+    const { events, processes } = deadlock();
+    const broken = (/** @type {object} */ fields) => ({ ...deadlock(), ...fields });
+    const event = (/** @type {object} */ fields) =>
+      broken({ events: [callOf({ ...events[0], ...fields })], stuck: null });
+    const many = (/** @type {number} */ count) =>
+      Array.from({ length: count }, (_, i) => ({ pid: i + 1, parent: null, name: 'x' }));
+    test.each([
+      ['an empty file', '', /^This is no JSON file: /],
+      ['a picture', '\u0089PNG\r\n', /^This is no JSON file: /],
+      ['an array', '[1, 2]', /^A recording is a JSON object .*; this file contains an array of 2\.$/],
+      [
+        'deep nesting',
+        `${'['.repeat(200_000)}${']'.repeat(200_000)}`,
+        /^A recording is a JSON object .* an array of 1\.$/,
+      ],
+      [
+        'deep nesting inside',
+        `{"schema":"crossings/trace/1","events":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+        /must be|an array/,
+      ],
+      [
+        'another schema',
+        { schema: 'crossings/run/1' },
+        /^schema must be "crossings\/trace\/1"; got "crossings\/run\/1"\. This file is a run of the benchmark\.$/,
+      ],
+      ['no events', broken({ events: [] }), /^events must have at least one entry/],
+      ['events of the wrong type', broken({ events: 'all' }), /^events must be an array; got "all"\.$/],
+      [
+        'too many processes',
+        broken({ processes: many(10_000) }),
+        /^processes must have at most 1,000 entries to be opened here; it has 10,000\.$/,
+      ],
+      ['too many events', broken({ events: Array(500_001).fill(0) }), /^events must have at most 500,000 entries/],
+      [
+        'a time that is none',
+        event({ t: 'now' }),
+        /^events\[0\]\.t must be a number of nanoseconds from 0; got "now"\.$/,
+      ],
+      [
+        'an end before the start',
+        event({ t: 5, end: 2 }),
+        /^events\[0\]\.end must not be before events\[0\]\.t, 5; got 2\.$/,
+      ],
+      ['an unknown process', event({ pid: 1 }), /^events\[0\]\.pid must be one of processes; got 1\.$/],
+      [
+        'a waker that does not exist',
+        event({ wokenBy: 7 }),
+        /^events\[0\]\.wokenBy must be an integer from 0 to 0; got 7\.$/,
+      ],
+      [
+        'a very long argument',
+        event({ args: ['x'.repeat(70_000)] }),
+        /^events\[0\]\.args\[0\] must have at most 65,536 characters/,
+      ],
+      ['HTML for a name', event({ name: { html: '<b>' } }), /^events\[0\]\.name must be a string; got an object\.$/],
+      [
+        'the same process twice',
+        broken({ processes: [processes[0], processes[0]] }),
+        /^processes\[1\]\.pid must be unique; 4711 appears twice\.$/,
+      ],
+    ])('%s', async (_, content, sentence) => {
+      await choose(page, content);
+      await page.waitForFunction(() => document.querySelector('#busy')?.hasAttribute('hidden'));
+      await page.locator('#page-error:not([hidden])').waitFor();
+      expect(await textOf('#page-error')).toMatch(sentence);
+      await open(traceOf({ processes: many(1), events: [callOf({ t: 0, end: 1, pid: 1, name: 'getppid' })] })); // the page still works
+      expect(await page.locator('#page-error').isVisible()).toBe(false);
+    });
+  });
+
+  test('markup in every text of a recording is shown as text', async () => {
+    const evil = '<img src=x onerror="document.title=1"><script>alert(1)</script>';
+    const trace = deadlock();
+    trace.command = [evil];
+    trace.stuck.text = evil;
+    for (const object of trace.objects) object.name = evil;
+    for (const process of trace.processes) process.name = evil;
+    for (const event of trace.events) Object.assign(event, { args: [evil], result: evil, name: evil, payload: evil });
+    trace.sources = { [evil]: evil };
+    for (const event of trace.events) event.source = { file: evil, line: 1 };
+    await open(trace);
+    expect(await textOf('#stuck-text')).toBe(evil);
+    expect(await page.locator('main img, main script').count()).toBe(0);
+  });
+
+  describe.each(/** @type {const} */ (['light', 'dark']))('%s', (colorScheme) => {
+    test.each([390, 1440])('is accessible, %i pixels wide', async (width) => {
+      const one = await openPage(browser, lab, '/recording.html', { colorScheme, viewport: { width, height: 900 } });
+      await one.locator('#known a').first().waitFor();
+      await expectAccessible(one);
+      await open(deadlock(), one);
+      await expectAccessible(one);
+      await open(small(), one);
+      await one.locator('#filter-errors').check();
+      await expectAccessible(one);
+      expect(await one.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+      expect(one.troubles()).toEqual([]);
+      await one.close();
+    });
+  });
+});
