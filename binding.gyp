@@ -190,6 +190,23 @@
       'sources': ['c-bench/programs/trace.c', 'c-bench/trace/command.c', '<@(tracer)'],
     },
     {
+      # Runs the programs of the lessons and pitfalls: every C file in a folder of either. (-include as above.)
+      'target_name': 'crossings-lessons',
+      'type': 'executable',
+      'dependencies': ['crossings-common'],
+      'sources': [
+        'c-bench/programs/lessons.c',
+        'c-bench/lessons/confine.c',
+        'c-bench/lessons/descendants.c',
+        'c-bench/lessons/namespaces.c',
+        'c-bench/lessons/output.c',
+        'c-bench/lessons/programs.c',
+        'c-bench/lessons/room.c',
+        "<!@(node c-bench/lessons/sources.js)",
+      ],
+      'cflags_c': ['-include', '../c-bench/lessons/program.h', '-O2', '-Wno-unused-parameter'],
+    },
+    {
       # Examples of the C interface.
       'target_name': 'crossings-producer',
       'type': 'executable',

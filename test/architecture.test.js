@@ -27,6 +27,8 @@ const ROOMS = [
   { files: ['c-bench/demos/'], uses: ['c-bench/common/', 'native/'] },
   { files: ['c-bench/trace/'], uses: ['c-bench/common/', 'c-bench/demos/'] },
   { files: ['c-bench/prove/'], uses: ['c-bench/common/', 'native/'] },
+  { files: ['c-bench/lessons/*'], uses: ['c-bench/common/', 'c-bench/demos/'] },
+  { files: ['c-bench/lessons/'], uses: [] },
   {
     files: ['c-bench/programs/'],
     uses: [
@@ -38,6 +40,7 @@ const ROOMS = [
       'c-bench/demos/',
       'c-bench/trace/',
       'c-bench/prove/',
+      'c-bench/lessons/*',
     ],
   },
   { files: ['lib/channel/errors.js'], uses: [] },
@@ -65,6 +68,7 @@ const ROOMS = [
       'package.json',
     ],
   },
+  { files: ['lib/lessons/'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js'] },
   { files: ['lib/doctor.js'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js'] },
   {
     files: ['lib/cli.js'],

@@ -1,0 +1,95 @@
+/*
+ * What does asking the kernel cost? Times a system call against a call of an ordinary function: the same loop, the same
+ * processor, a moment apart. Prints the median of many batches, so that an interruption of one batch does not count.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCHES 41
+#define CALLS 20000 /* in each batch: reading the clock costs nothing beside them */
+
+static int zero; /* /dev/zero: as many bytes as one asks for */
+static char buffer[65536];
+
+/* The attribute keeps the compiler from replacing the call by its result. */
+__attribute__((noinline)) static int function(int n) {
+    __asm__ volatile("" : "+r"(n));
+    return n;
+}
+
+static void call_function(int n) {
+    function(n);
+}
+
+/* The kernel looks up who started this process. There is hardly a shorter system call. */
+static void call_getppid(int n) {
+    getppid();
+}
+
+/* Copies bytes from the kernel. */
+static void call_read(int n) {
+    if (read(zero, buffer, 64) != 64)
+        exit(2);
+}
+
+static void call_read_large(int n) {
+    if (read(zero, buffer, sizeof buffer) != sizeof buffer)
+        exit(2);
+}
+
+/* Looks like a question to the kernel. */
+static void call_clock(int n) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+}
+
+static double now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1e9 + now.tv_nsec;
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Nanoseconds of one call. */
+static double time_calls(void (*call)(int), int calls) {
+    double samples[BATCHES];
+    for (int batch = 0; batch < BATCHES; batch++) {
+        double began = now_ns();
+        for (int n = 0; n < calls; n++)
+            call(n);
+        samples[batch] = (now_ns() - began) / calls;
+    }
+    qsort(samples, BATCHES, sizeof *samples, compare);
+    return samples[BATCHES / 2];
+}
+
+int main(int argc, char **argv) {
+    const char *name = "getppid";
+    if (argc == 3 && strcmp(argv[1], "--call") == 0)
+        name = argv[2];
+    void (*call)(int) = strcmp(name, "getppid") == 0      ? call_getppid
+                        : strcmp(name, "read") == 0       ? call_read
+                        : strcmp(name, "read-large") == 0 ? call_read_large
+                        : strcmp(name, "clock") == 0      ? call_clock
+                                                          : NULL;
+    if (!call || (argc != 1 && argc != 3)) {
+        fprintf(stderr, "--call must be getppid, read, read-large or clock; got \"%s\".\n", argv[argc - 1]);
+        return 2;
+    }
+    zero = open("/dev/zero", O_RDONLY);
+    double function_ns = time_calls(call_function, CALLS);
+    double call_ns = time_calls(call, call == call_read_large ? CALLS / 20 : CALLS);
+    printf("Called a function and %s %d times each.\n", name, BATCHES * CALLS);
+    printf("functionNs = %.2f ns\n", function_ns);
+    printf("callNs = %.1f ns\n", call_ns);
+    printf("ratio = %.1f times\n", call_ns / function_ns);
+    return 0;
+}

@@ -1,0 +1,16 @@
+/* The descendants of this process: what they do, and their end. */
+#ifndef CROSSINGS_DESCENDANTS_H
+#define CROSSINGS_DESCENDANTS_H
+
+#include <sys/types.h>
+
+/* Call first: orphans among the descendants become children of this process. */
+void adopt_orphans(void);
+
+/* Print an event for each process below `ancestor`: whether it sleeps, and in which system call on which descriptor. */
+void report_descendants(pid_t ancestor);
+
+/* Kill all descendants, also those that they start meanwhile, and wait for them. Returns how many there were. */
+int kill_descendants(void);
+
+#endif

@@ -1,0 +1,25 @@
+/* What a confined program writes, passed on line by line as events. */
+#ifndef CROSSINGS_OUTPUT_H
+#define CROSSINGS_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LINE_MOST 2000     /* bytes; a longer line is broken */
+#define LINE_COSTS 50      /* bytes that a line counts for beside its own */
+#define OUTPUT_MOST 100000 /* bytes of all lines; what follows is dropped */
+
+struct output {
+    const char *stream;
+    size_t length, total;
+    bool truncated;
+    char line[LINE_MOST + 1];
+};
+
+/* Read what is there from `fd`, and print an event for each complete line. False: its end. */
+bool pass_on(struct output *output, int fd);
+
+/* Print the last line, which has no newline. */
+void flush_output(struct output *output);
+
+#endif

@@ -1,0 +1,18 @@
+/* The limits and the temporary folder of a confined program. */
+#ifndef CROSSINGS_ROOM_H
+#define CROSSINGS_ROOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Make an empty folder in $TMPDIR or /tmp. */
+bool make_room(char *folder, size_t bytes);
+
+/* Remove the folder, and the names in /dev/shm that contain the program's id. 0: its id is not known. */
+void remove_room(const char *folder, pid_t program);
+
+/* `executes`: another program, such as Node, which reserves far more addresses than it uses. */
+void limit_resources(int limit_ms, int memory_mb, bool executes);
+
+#endif

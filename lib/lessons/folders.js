@@ -1,0 +1,133 @@
+'use strict';
+// Finds the lessons and the pitfalls: each is one folder of c-bench/, which is checked when it is read. Adding one is adding a
+// folder.
+const { existsSync, readdirSync, readFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { z } = require('zod');
+const { CrossingsError } = require('../channel/errors.js');
+
+/** @typedef {{figure: string, than?: string, below?: number, atLeast?: number, equals?: number}} Condition */
+/** @typedef {{label: string, program?: string, args?: string[], note?: string}} Try */
+/**
+ * @typedef {object} Lesson
+ * @property {string} name of its folder
+ * @property {string} folder its path
+ * @property {string} text of lesson.md
+ * @property {string[]} programs its files, by name
+ * @property {string} title
+ * @property {number} minutes
+ * @property {{text: string, answers: {text: string, right: Condition}[]}} question
+ * @property {{kind: 'measure' | 'record', program: string, args?: string[]} | {kind: 'theatre', mechanism: string} |
+ *   {kind: 'experiment', experiment: string, choices?: Record<string, string>}} run
+ * @property {any} [see]
+ * @property {Record<string, (number | [number, number])[]>} [source]
+ * @property {Try[]} [try]
+ * @property {string[]} [pitfalls]
+ * @property {string[]} [terms]
+ */
+/**
+ * @typedef {object} Pitfall
+ * @property {string} name of its folder
+ * @property {string} folder its path
+ * @property {string} text of pitfall.md
+ * @property {string[]} programs
+ * @property {string} title
+ * @property {string} lesson
+ * @property {{program: string, args?: string[], fails: string, limitSeconds?: number}} wrong
+ * @property {{program: string, args?: string[], limitSeconds?: number}} right
+ * @property {string[]} [terms]
+ */
+
+const root = join(__dirname, '..', '..');
+const KINDS = /** @type {const} */ ({
+  lesson: { folder: join(root, 'c-bench', 'lessons'), name: /^\d\d-[a-z0-9-]+$/ },
+  pitfall: { folder: join(root, 'c-bench', 'pitfalls'), name: /^[a-z0-9-]+$/ },
+});
+
+/** Made when first needed. @type {Map<string, z.ZodType>} */
+const schemas = new Map();
+
+/** @param {keyof typeof KINDS} kind */
+function schemaOf(kind) {
+  const schema = schemas.get(kind) ?? z.fromJSONSchema(require(`./${kind}.schema.json`));
+  schemas.set(kind, schema);
+  return schema;
+}
+
+/** @param {string} path relative to the package @param {string} why @returns {never} */
+function reject(path, why) {
+  throw new CrossingsError('ERR_LESSON', `${path} ${why}`);
+}
+
+/** @param {string} path relative to the package */
+function readText(path) {
+  if (!existsSync(join(root, path))) reject(path, 'does not exist.');
+  return readFileSync(join(root, path), 'utf8');
+}
+
+/** @param {string} path relative to the package */
+function readJson(path) {
+  const text = readText(path);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    return reject(path, `is not valid JSON: ${/** @type {Error} */ (error).message}.`);
+  }
+}
+
+/** @param {keyof typeof KINDS} kind @param {string} name */
+function read(kind, name) {
+  const path = `c-bench/${kind}s/${name}`;
+  const json = readJson(`${path}/${kind}.json`);
+  const { error } = schemaOf(kind).safeParse(json);
+  if (error) {
+    const [issue] = error.issues;
+    reject(`${path}/${kind}.json`, `is invalid: ${issue.path.join('.') || 'the file'}: ${issue.message}.`);
+  }
+  const programs = readdirSync(join(root, path)).filter((file) => /\.(c|js)$/.test(file));
+  const used = [json.run, ...(json.try ?? []), json.wrong, json.right].flatMap((part) => part?.program ?? []);
+  const missing = used.find((program) => !programs.includes(program));
+  if (missing) reject(`${path}/${kind}.json`, `names the program ${missing}, which is not in its folder.`);
+  return { ...json, name, folder: join(root, path), text: readText(`${path}/${kind}.md`), programs };
+}
+
+/** The names of all folders, in their order. @param {keyof typeof KINDS} kind @returns {string[]} */
+function names(kind) {
+  const { folder, name } = KINDS[kind];
+  if (!existsSync(folder)) return [];
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries
+    .filter(
+      (entry) => entry.isDirectory() && name.test(entry.name) && existsSync(join(folder, entry.name, `${kind}.json`)),
+    )
+    .map((entry) => entry.name)
+    .sort();
+}
+
+/** @returns {Lesson[]} */
+const listLessons = () => names('lesson').map((name) => read('lesson', name));
+
+/** @returns {Pitfall[]} */
+const listPitfalls = () => names('pitfall').map((name) => read('pitfall', name));
+
+/**
+ * A lesson by its folder's name or by its number, such as "2" or "02".
+ * @param {string} wanted
+ * @returns {Lesson}
+ */
+function findLesson(wanted) {
+  const all = names('lesson');
+  const number = /^\d{1,2}$/.test(wanted) ? `${wanted.padStart(2, '0')}-` : null;
+  const found = all.find((name) => (number ? name.startsWith(number) : name === wanted));
+  if (found) return read('lesson', found);
+  throw new CrossingsError('ERR_USAGE', `The lesson must be one of ${all.join(', ')}; got "${wanted}".`);
+}
+
+/** @param {string} wanted @returns {Pitfall} */
+function findPitfall(wanted) {
+  const all = names('pitfall');
+  if (all.includes(wanted)) return read('pitfall', wanted);
+  throw new CrossingsError('ERR_USAGE', `The pitfall must be one of ${all.join(', ')}; got "${wanted}".`);
+}
+
+module.exports = { findLesson, findPitfall, listLessons, listPitfalls };

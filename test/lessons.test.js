@@ -1,0 +1,150 @@
+'use strict';
+// The framework of the lessons: programs are confined, their figures are read, and every folder is complete and consistent.
+const { readdirSync, existsSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { runConfined, sentencesOf } = require('../lib/lessons/confined.js');
+const { figuresIn } = require('../lib/lessons/figures.js');
+const { listLessons } = require('../lib/lessons/folders.js');
+const { accepts, conditionsIn, figuresUsed, fill, rightAnswer } = require('../lib/lessons/outcomes.js');
+const { eventsOf, run } = require('./support.js');
+
+const lessons = listLessons();
+/** @param {string[]} command @param {string[]} [options] */
+const confine = (command, options = []) =>
+  eventsOf(run('crossings-lessons', ['--confine', ...options, '--exec', '--', ...command]).stdout);
+/** @param {any[]} events @param {string} type */
+const of = (events, type) => events.filter((event) => event.type === type);
+
+describe.each([
+  ['in namespaces', []],
+  ['without namespaces', ['--no-namespaces']],
+])('a confined program, %s', (_, plain) => {
+  test('is ended when its time is up, with all that it started, and what they did is reported', () => {
+    const script = 'echo begun; setsid sleep 600 & cat /dev/zero | sleep 600';
+    const events = confine(['sh', '-c', script], ['--limit-ms', '700', ...plain]);
+    expect(of(events, 'output')).toMatchObject([{ line: 'begun' }]);
+    expect(of(events, 'ended')).toMatchObject([{ how: 'limit' }]);
+    const doing = of(events, 'process');
+    expect(doing).toContainEqual(expect.objectContaining({ state: 'sleeps', call: 'write', descriptor: 1 }));
+    expect(sentencesOf(doing).join(' ')).toMatch(/Process \d+ sleeps in write\(\) on descriptor 1 \(a pipe\)\./);
+  });
+
+  test('has its exit status or signal reported, and what it left behind counted and ended', () => {
+    const [left] = of(confine(['sh', '-c', 'sleep 600 & exit 3'], plain), 'ended');
+    expect(left).toMatchObject({ how: 'exited', status: 3, left: 1 });
+    const [killed] = of(confine(['sh', '-c', 'kill -PIPE $$'], plain), 'ended');
+    expect(killed).toMatchObject({ how: 'signal', signal: 'SIGPIPE', left: 0 });
+  });
+
+  test('has an empty folder that is removed, and leaves no name in /dev/shm', () => {
+    const events = confine(['sh', '-c', 'ls -A; pwd; touch a /dev/shm/crossings-test-$$; echo $$'], plain);
+    const [folder, pid] = of(events, 'output').map(({ line }) => line);
+    expect(folder).toMatch(/crossings-lesson-/);
+    expect(existsSync(folder)).toBe(false);
+    expect(readdirSync('/dev/shm')).not.toContain(`crossings-test-${pid}`);
+  });
+
+  test('cannot fill the memory of the machine, nor that of its reader', () => {
+    const [ended] = of(confine(['sh', '-c', 'ulimit -v; yes'], ['--limit-ms', '500', ...plain]), 'ended');
+    expect(ended).toMatchObject({ how: 'limit', truncated: 1 });
+    const big = 'try { Buffer.alloc(2e9, 1); } catch (error) { console.log(error.name); }';
+    const events = confine([process.execPath, '-e', big], ['--memory-mb', '512', ...plain]);
+    expect(
+      of(events, 'output')
+        .map(({ line }) => line)
+        .join(),
+    ).toMatch(/Error|memory/);
+  });
+});
+
+test('a run that is aborted leaves no process and no folder behind', async () => {
+  const controller = new AbortController();
+  const own = () => readdirSync(tmpdir()).filter((name) => name.startsWith('crossings-lesson-'));
+  /** @type {string[]} */ let during = [];
+  const folder = lessons[0].folder;
+  const running = runConfined(
+    { folder, program: 'calls.c', args: [] },
+    {
+      signal: controller.signal,
+      onLine: () => {
+        during = own();
+        controller.abort(new Error('enough'));
+      },
+    },
+  );
+  await expect(running).rejects.toThrow('enough');
+  expect(during.length).toBeGreaterThan(0);
+});
+
+test('figures are lines of their own', () => {
+  expect(figuresIn(['tornPercent = 98.2 %', 'apart8 = 330 ms', 'The answer = 3 ms', 'count = -2'])).toEqual({
+    tornPercent: { value: 98.2, unit: '%' },
+    apart8: { value: 330, unit: 'ms' },
+    count: { value: -2, unit: '' },
+  });
+});
+
+test('a text shows the figures of a run, and the sentences whose condition holds', () => {
+  const figures = figuresIn(['a = 3.14159 ns', 'b = 2 ns']);
+  const text = '{{a}} {{a|2}}{{#if a below 3}} small{{/if}}{{#if a than b atLeast 1.5 below 2}} between{{/if}}';
+  expect(fill(text, figures)).toBe('3.14 3.1 between');
+  expect(figuresUsed(text)).toEqual(['a', 'b']);
+  expect(() => fill('{{c}}', figures)).toThrow('The text uses the figure "c". Figures of this run: a, b.');
+});
+
+/** Values at, beside and between all limits. @param {import('../lib/lessons/folders.js').Condition[]} conditions */
+function values(conditions) {
+  const limits = conditions
+    .flatMap(({ below, atLeast, equals }) => [below, atLeast, equals])
+    .filter((x) => x !== undefined);
+  const whole = conditions.some(({ equals }) => equals !== undefined);
+  const beside = limits.flatMap((x) => (whole ? [x - 1, x, x + 1] : [x * (1 - 1e-9), x, x * (1 + 1e-9)]));
+  return [0, ...beside, 1e12].filter((x) => x >= 0);
+}
+
+describe.each(lessons.map((lesson) => /** @type {const} */ ([lesson.name, lesson])))('the lesson %s', (_, lesson) => {
+  test('has exactly one right answer, whatever is measured', () => {
+    const conditions = lesson.question.answers.map(({ right }) => right);
+    expect(new Set(conditions.map(({ figure, than }) => `${figure}/${than}`)).size).toBe(1);
+    for (const value of values(conditions)) {
+      const right = conditions.filter((condition) => accepts(condition, value));
+      expect({ value, right: right.length }).toEqual({ value, right: 1 });
+    }
+  });
+
+  test('says something for every outcome', () => {
+    const texts = [lesson.text, ...(lesson.try ?? []).map(({ note }) => note ?? '')];
+    for (const text of texts) {
+      const all = conditionsIn(text);
+      for (const { figure, than } of all) {
+        const conditions = all.filter((other) => other.figure === figure && other.than === than);
+        for (const value of values(conditions)) {
+          const shown = conditions.filter((condition) => accepts(condition, value)).length;
+          expect({ value, conditions, isShown: shown > 0 }).toEqual({ value, conditions, isShown: true });
+        }
+      }
+    }
+  });
+
+  test('runs, and every figure that its texts use is in the output', async () => {
+    if (lesson.run.kind !== 'measure') return;
+    const { run: first, folder, text, question, see } = lesson;
+    for (const { program = first.program, args, note = '' } of [
+      { ...first, note: text },
+      .../** @type {import('../lib/lessons/folders.js').Try[]} */ (lesson.try ?? []),
+    ]) {
+      const { figures, left, how, status } = await runConfined({ folder, program, args });
+      expect({ program, args, how, status, left }).toEqual({
+        program,
+        args,
+        how: 'exited',
+        status: expect.any(Number),
+        left: 0,
+      });
+      fill(note, figures); // throws if one is missing
+      if (program !== first.program) continue;
+      expect(rightAnswer(question.answers, figures)).not.toBeNull();
+      expect(Object.keys(figures)).toEqual(expect.arrayContaining(see?.figures ?? []));
+    }
+  });
+});
