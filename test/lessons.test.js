@@ -1,7 +1,8 @@
 'use strict';
 // The framework of the lessons: programs are confined, their figures are read, and every folder is complete and consistent.
-const { readdirSync, existsSync } = require('node:fs');
+const { existsSync, mkdtempSync, readdirSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
+const { join } = require('node:path');
 const { runConfined, sentencesOf } = require('../lib/lessons/confined.js');
 const { figuresIn } = require('../lib/lessons/figures.js');
 const { listLessons } = require('../lib/lessons/folders.js');
@@ -58,22 +59,22 @@ describe.each([
 });
 
 test('a run that is aborted leaves no process and no folder behind', async () => {
+  const own = mkdtempSync(join(tmpdir(), 'lessons-'));
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = own;
   const controller = new AbortController();
-  const own = () => readdirSync(tmpdir()).filter((name) => name.startsWith('crossings-lesson-'));
   /** @type {string[]} */ let during = [];
-  const folder = lessons[0].folder;
-  const running = runConfined(
-    { folder, program: 'calls.c', args: [] },
-    {
-      signal: controller.signal,
-      onLine: () => {
-        during = own();
-        controller.abort(new Error('enough'));
-      },
-    },
-  );
-  await expect(running).rejects.toThrow('enough');
-  expect(during.length).toBeGreaterThan(0);
+  const onLine = () => {
+    during = readdirSync(own);
+    controller.abort(new Error('enough'));
+  };
+  const what = { folder: lessons[0].folder, program: 'calls.c' };
+  await expect(runConfined(what, { signal: controller.signal, onLine })).rejects.toThrow('enough');
+  expect(during).toHaveLength(1);
+  expect(readdirSync(own)).toEqual([]);
+  rmSync(own, { recursive: true });
+  if (before === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = before;
 });
 
 test('figures are lines of their own', () => {
