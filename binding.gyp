@@ -196,6 +196,7 @@
       'dependencies': ['crossings-common'],
       'sources': [
         'c-bench/programs/lessons.c',
+        'c-bench/demos/state.c',
         'c-bench/lessons/confine.c',
         'c-bench/lessons/descendants.c',
         'c-bench/lessons/namespaces.c',
