@@ -31,7 +31,7 @@ describeInBrowser('the theatre', () => {
         element.children.length > 0 ? [...element.children].map(seen).join('') : String(element.textContent);
       return `<${element.localName}${attributes.join('')}>${inside}`;
     };
-    const parts = 'trace-stage, trace-log, trace-source, trace-bill, .caption, #position';
+    const parts = '#players trace-stage, trace-log, trace-source, trace-bill, .caption, #position';
     const everythingShown = () => [...document.querySelectorAll(parts)].map(seen).join('\n');
     Object.assign(window, { everythingShown });
   };
@@ -39,6 +39,10 @@ describeInBrowser('the theatre', () => {
   /** @param {string} hash @param {any} [options] */
   async function openTheatre(hash, options) {
     const page = await openPage(browser, lab, `/${hash ? `#${hash}` : ''}`, options);
+    if (!hash) {
+      await page.locator('#first-play .buttons').waitFor();
+      await page.keyboard.press('Escape'); // skips the introduction of the first visit
+    }
     await page.locator('trace-player .caption').first().waitFor();
     await page.waitForFunction(() => !document.querySelector('#players[aria-busy="true"]'));
     await page.evaluate(defineEverythingShown);
@@ -105,6 +109,7 @@ describeInBrowser('the theatre', () => {
     );
     const trace = await recordingOf(page, mechanism);
     await page.keyboard.press('Tab'); // out of the choice, where the arrow keys and Space have another meaning
+    await page.keyboard.press('s'); // every call of the setup, too
     for (let i = 0; i < 4; i++) await page.keyboard.press('+');
     await page.clock.install(); // so that runFor() can advance the page's time at once
     await page.keyboard.press('k');
@@ -116,13 +121,165 @@ describeInBrowser('the theatre', () => {
     expect(await counter(page, 'crossings')).toBe(calls.length);
     const inMessages = calls.filter((/** @type {any} */ { phase }) => phase === 'message');
     expect(await counter(page, 'crossings', 1)).toBe(inMessages.length);
-    const walls = await page.locator('.wall span:last-child').allTextContents();
-    expect(walls.map(Number)).toEqual(
-      trace.processes.map(
-        (/** @type {any} */ { pid }) => calls.filter((/** @type {any} */ call) => call.pid === pid).length,
-      ),
+    const walls = await page
+      .locator('#players .wall')
+      .evaluateAll((/** @type {Element[]} */ all) =>
+        all.map((wall) =>
+          ['.count', '.others'].map((part) => parseInt(wall.querySelector(part)?.textContent || '0', 10)),
+        ),
+      );
+    const callsOf = (/** @type {number} */ pid, /** @type {any[]} */ some) =>
+      some.filter((/** @type {any} */ call) => call.pid === pid).length;
+    expect(walls).toEqual(
+      trace.processes.map((/** @type {any} */ { pid }) => [
+        callsOf(pid, inMessages),
+        callsOf(pid, calls) - callsOf(pid, inMessages),
+      ]),
     );
     expect(page.troubles()).toEqual([]);
+    await page.close();
+  });
+
+  describe('the introduction of a first visit', () => {
+    /** Open it, step by step. @param {any} [options] */
+    async function openIntroduction(options = STILL) {
+      const page = await openPage(browser, lab, '/', options);
+      await page.locator('#first-play .buttons').waitFor();
+      return page;
+    }
+    const buttonOf = (/** @type {any} */ page) => page.locator('#first-play .buttons .primary').textContent();
+    const counts = (/** @type {any} */ page) => page.locator('#first-play crossing-tally b').allTextContents();
+
+    test('shows the message of both recordings with its crossings, and three sentences; the controls come after it', async () => {
+      const page = await openIntroduction();
+      const crossings = async (/** @type {string} */ mechanism) =>
+        (await recordingOf(page, mechanism)).events.filter(
+          (/** @type {any} */ { kind, message }) => kind === 'syscall' && message === 1,
+        ).length;
+      expect(await counts(page)).toEqual(['–', '–']);
+      expect(await page.locator('#first-play [data-role="writer"] .item').textContent()).toBe('message 1');
+      for (let i = 0; i < 30 && (await buttonOf(page)) !== 'Play again'; i++) {
+        expect(await page.locator('#theatre').isVisible()).toBe(false);
+        await page.keyboard.press('ArrowRight');
+      }
+      expect(await counts(page)).toEqual([String(await crossings('pipe')), String(await crossings('ring'))]);
+      expect(await page.locator('.sentences li:not(.later)').count()).toBe(3);
+      await page.locator('#theatre').waitFor();
+      expect(page.troubles()).toEqual([]);
+      await page.close();
+    });
+
+    test('a copied message stays where it was and moves to where it arrives; a shared one is not moved', async () => {
+      const page = await openIntroduction({ reducedMotion: 'no-preference' });
+      await page.keyboard.press(' '); // pause
+      let moves = 0;
+      const places = new Set();
+      for (let i = 0; i < 30 && (await buttonOf(page)) !== 'Play again'; i++) {
+        await page.keyboard.press('ArrowRight');
+        const copies = await page.locator('#first-play .token.copied').count();
+        moves += copies;
+        if (copies > 0) expect(await page.locator('#first-play [data-role="writer"] .item').count()).toBe(1);
+        if ((await page.locator('first-play').getAttribute('data-mechanism')) !== 'ring') continue;
+        expect(copies).toBe(0);
+        const item = page.locator('.shared .item[data-message="1"]');
+        if ((await item.count()) > 0) places.add(await item.evaluate((/** @type {any} */ { offsetTop }) => offsetTop));
+      }
+      expect(moves).toBe(2);
+      expect(places.size).toBe(1);
+      await page.close();
+    });
+
+    test('plays by itself, but not with reduced motion', async () => {
+      const moving = await openIntroduction({ reducedMotion: 'no-preference' });
+      expect(await buttonOf(moving)).toBe('Pause');
+      await moving.close();
+      const still = await openIntroduction();
+      expect(await buttonOf(still)).toBe('Play');
+      await still.keyboard.press('ArrowRight');
+      await still.keyboard.press('ArrowRight');
+      expect(await still.evaluate(() => document.getAnimations().length)).toBe(0);
+      await still.close();
+    });
+
+    test('is skipped with Escape, remembered, and played again with a key', async () => {
+      const page = await openIntroduction();
+      await page.keyboard.press('Escape');
+      await page.locator('#theatre').waitFor();
+      expect(await page.locator('#first-play').isVisible()).toBe(false);
+      await page.waitForFunction(() => document.activeElement?.id === 'toggle');
+      await page.goto(`${lab.baseUrl}/bench.html`);
+      await page.goto(`${lab.baseUrl}/`);
+      await page.locator('trace-player .caption').waitFor();
+      expect(await page.locator('#first-play').isVisible()).toBe(false);
+      await page.keyboard.press('i');
+      await page.locator('#first-play .buttons').waitFor();
+      expect(await page.locator('#theatre').isVisible()).toBe(false);
+      await page.close();
+    });
+
+    test.each([
+      ['light', 390, {}],
+      ['dark', 1440, { rules: ['color-contrast'] }],
+    ])('axe finds no violation in %s, %i px wide, and it fits', async (colorScheme, width, only) => {
+      const page = await openIntroduction({ colorScheme, viewport: { width, height: 844 }, ...STILL });
+      for (let i = 0; i < 30 && (await buttonOf(page)) !== 'Play again'; i++) {
+        if (i % 3 === 0) await expectAccessible(page, only);
+        await page.keyboard.press('ArrowRight');
+      }
+      await expectAccessible(page, { ...only, except: TEXTS });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+      await page.close();
+    });
+  });
+
+  describe('the setup', () => {
+    test('is folded, and unfolds line by line on demand', async () => {
+      const page = await openTheatre('mechanism=pipe', STILL);
+      const { events } = await recordingOf(page, 'pipe');
+      const before = events.findIndex((/** @type {any} */ { phase }) => phase !== 'setup');
+      expect(await logOf(page)).toEqual([`▸ ${before} calls of setup`]);
+      expect(await page.locator('#position').textContent()).toMatch(/message 1|setup/);
+      await page.keyboard.press('ArrowRight');
+      expect(await page.locator('.row[aria-selected] .text').textContent()).toMatch(`${events[before].name}(`);
+      await page.locator('.row.fold').first().click();
+      expect(await logOf(page)).toHaveLength(before + 1);
+      expect(await page.locator('#setup').isChecked()).toBe(true);
+      expect(page.url()).toContain('at=');
+      await page.close();
+    });
+
+    test('is never asked about in the quiz, folded or not', async () => {
+      for (const hash of ['mechanism=pipe&guess=1', 'mechanism=pipe&guess=1&at=0']) {
+        const page = await openTheatre(hash, STILL);
+        const { events } = await recordingOf(page, 'pipe');
+        const asked = events.filter((/** @type {any} */ { phase }) => phase === 'message');
+        const names = new Set(asked.map((/** @type {any} */ { name }) => name));
+        let questions = 0;
+        for (let i = 0; i < 30; i++) {
+          await page.keyboard.press('ArrowRight');
+          const answers = await page.locator('#question button:not(.plain)').allTextContents();
+          expect(answers.filter((/** @type {string} */ answer) => !names.has(answer.split(': ')[1]))).toEqual([]);
+          if (answers.length === 0) continue;
+          questions++;
+          expect(answers.length).toBeGreaterThan(2);
+          await page.locator('#question .plain').click();
+        }
+        expect(questions).toBeGreaterThan(2);
+        await page.close();
+      }
+    });
+  });
+
+  test.each([390, 1440])('no line of source or log is cut, %i px wide', async (width) => {
+    const page = await openTheatre('mechanism=ring&at=60', { viewport: { width, height: 844 }, ...STILL });
+    const cut = await page
+      .locator('.code, .log, .line code, .row .text')
+      .evaluateAll((/** @type {Element[]} */ all) =>
+        all
+          .filter(({ scrollWidth, clientWidth }) => clientWidth > 0 && scrollWidth > clientWidth)
+          .map((one) => one.className),
+      );
+    expect(cut).toEqual([]);
     await page.close();
   });
 
@@ -131,7 +288,7 @@ describeInBrowser('the theatre', () => {
     let page;
     beforeEach(async () => {
       if (page) return page.keyboard.press('Home');
-      page = await openTheatre(`mechanism=${mechanism}`, STILL);
+      page = await openTheatre(`mechanism=${mechanism}&at=0`, STILL); // `at`: with every call of the setup
     });
     afterAll(() => page?.close());
 
@@ -186,7 +343,7 @@ describeInBrowser('the theatre', () => {
     const page = await openTheatre('mechanism=pipe', {});
     await page.clock.install();
     await page.clock.runFor(10_000);
-    expect(await page.locator('#position').textContent()).toMatch(/^0 \//);
+    expect(await page.locator('#position').textContent()).toMatch(/^1 \//);
     expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
     await page.close();
   });
@@ -205,11 +362,11 @@ describeInBrowser('the theatre', () => {
 
   test('a reload, and another user of the address, show the same moment', async () => {
     const page = await openTheatre('mechanism=uds&with=tcp', STILL);
-    for (let i = 0; i < 17; i++) await page.keyboard.press('ArrowRight');
+    for (let i = 0; i < 16; i++) await page.keyboard.press('ArrowRight');
     await page.keyboard.press('+');
     const shared = await shownBy(page);
     const address = page.url();
-    expect(address).toContain('at=17');
+    expect(address).toContain('step=17');
     await page.reload();
     await page.waitForFunction(() => document.querySelector('#position')?.textContent?.startsWith('17 /'));
     await page.evaluate(defineEverythingShown);
@@ -231,7 +388,7 @@ describeInBrowser('the theatre', () => {
   });
 
   test('two mechanisms side by side begin each message together', async () => {
-    const page = await openTheatre('mechanism=pipe&with=ring', STILL);
+    const page = await openTheatre('mechanism=pipe&with=ring&at=0', STILL);
     const traces = [await recordingOf(page, 'pipe'), await recordingOf(page, 'ring')];
     await page.keyboard.press('2');
     for (let message = 1; message <= 10; message++) {
@@ -250,7 +407,7 @@ describeInBrowser('the theatre', () => {
   });
 
   test('a click on a log line, a source line or a timeline bar goes to its event', async () => {
-    const page = await openTheatre('mechanism=pipe', STILL);
+    const page = await openTheatre('mechanism=pipe&at=0', STILL);
     await page.keyboard.press('End');
     const trace = await recordingOf(page, 'pipe');
     const write = trace.events.findIndex((/** @type {any} */ event) => event.name === 'write');
@@ -276,12 +433,13 @@ describeInBrowser('the theatre', () => {
   test('the quiz waits for an answer, and then shows whether it was correct', async () => {
     const page = await openTheatre('mechanism=pipe&guess=1', STILL);
     const trace = await recordingOf(page, 'pipe');
-    const role = trace.processes.find((/** @type {any} */ { pid }) => pid === trace.events[0].pid).role;
+    const first = trace.events.find((/** @type {any} */ { phase }) => phase === 'message');
+    const { role } = trace.processes.find((/** @type {any} */ { pid }) => pid === first.pid);
     await page.keyboard.press('ArrowRight');
-    expect(await page.locator('#position').textContent()).toMatch(/^0 \//);
-    await expectAccessible(page);
-    await page.locator('#question button', { hasText: `${role}: ${trace.events[0].name}` }).click();
     expect(await page.locator('#position').textContent()).toMatch(/^1 \//);
+    await expectAccessible(page);
+    await page.locator('#question button', { hasText: `${role}: ${first.name}` }).click();
+    expect(await page.locator('#position').textContent()).toMatch(/^2 \//);
     expect(await page.locator('trace-player .notice').textContent()).toMatch(/^Yes, it is /);
     await page.close();
   });
@@ -296,7 +454,7 @@ describeInBrowser('the theatre', () => {
   });
 
   test('Record again shows the new recording', async () => {
-    const page = await openTheatre('mechanism=pipe', STILL);
+    const page = await openTheatre('mechanism=pipe&at=0', STILL);
     const before = await recordingOf(page, 'pipe');
     await page.getByRole('button', { name: 'Record again' }).click();
     await page.locator('trace-player .notice', { hasText: /^Recorded/ }).waitFor();
@@ -403,7 +561,7 @@ describeInBrowser('the theatre', () => {
       ['2', 'message 1'],
       ['n', 'message 2'],
       ['3', 'teardown'],
-      ['Home', 'setup'],
+      ['Home', 'message 1'],
     ]) {
       await page.keyboard.press(key);
       expect(await page.locator('#announcements').textContent()).toMatch(new RegExp(`${part}$`));
@@ -435,9 +593,9 @@ describeInBrowser('the theatre', () => {
     await page.locator('trace-player .caption').waitFor();
     await page.locator('#main').focus();
     await page.keyboard.press('n');
-    expect(await page.locator('#position').textContent()).toMatch(/^0 /);
-    await page.keyboard.press('ArrowRight');
     expect(await page.locator('#position').textContent()).toMatch(/^1 /);
+    await page.keyboard.press('ArrowRight');
+    expect(await page.locator('#position').textContent()).toMatch(/^2 /);
     await page.close();
   });
 
@@ -450,8 +608,13 @@ describeInBrowser('the theatre', () => {
     await page.close();
   });
 
-  test.each(['/', '/bench.html'])('the scripts of %s, without libraries, are smaller than 120 kB', async (path) => {
+  test.each([
+    ['/', '#first-play .buttons'], // a first visit
+    ['/#mechanism=pipe', 'trace-player .caption'],
+    ['/bench.html', '#start'],
+  ])('the scripts of %s, without libraries, are smaller than 120 kB', async (path, shown) => {
     const page = await openPage(browser, lab, path, STILL);
+    await page.locator(shown).waitFor();
     const scripts = await page.evaluate(() =>
       performance
         .getEntriesByType('resource')

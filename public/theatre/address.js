@@ -1,7 +1,10 @@
-// The view in the fragment of the address, so that it can be shared: #mechanism=pipe&with=uds&at=57&speed=2&guess=1
+// The view in the fragment of the address, so that it can be shared: #mechanism=pipe&with=uds&step=12&speed=2&guess=1
+// `step` counts stops with the setup folded into one; `at` counts them with every call of the setup.
 import { SPEEDS } from './model/playback.js';
 
 /** @typedef {import('./model/types.js').View} View */
+
+export const FIRST = 1; // the stop at which the folded setup is done and the first message begins
 
 /** @param {string[]} names of all mechanisms @returns {View} with a default for each invalid value */
 export function readAddress(names) {
@@ -9,12 +12,15 @@ export function readAddress(names) {
   const first = given.get('mechanism') ?? '';
   const mechanism = names.includes(first) ? first : names.includes('pipe') ? 'pipe' : names[0];
   const second = given.get('with') ?? '';
-  const at = Number(given.get('at'));
+  const setup = given.has('at');
+  const text = given.get(setup ? 'at' : 'step');
+  const at = Number(text);
   const speed = Number(given.get('speed'));
   return {
     mechanism,
     with: names.includes(second) && second !== mechanism ? second : null,
-    at: Number.isInteger(at) && at > 0 ? at : 0,
+    at: text && Number.isInteger(at) && at >= 0 ? at : setup ? 0 : null,
+    setup,
     speed: SPEEDS.includes(speed) ? speed : 1,
     guess: given.get('guess') === '1',
   };
@@ -24,7 +30,7 @@ export function readAddress(names) {
 export function writeAddress(view) {
   const parts = new URLSearchParams({ mechanism: view.mechanism });
   if (view.with) parts.set('with', view.with);
-  if (view.at > 0) parts.set('at', String(view.at));
+  if (view.setup || view.at !== FIRST) parts.set(view.setup ? 'at' : 'step', String(view.at ?? FIRST));
   if (view.speed !== 1) parts.set('speed', String(view.speed));
   if (view.guess) parts.set('guess', '1');
   const address = `#${parts}`;

@@ -1,18 +1,17 @@
 // The theatre's page: connects the session to the controls, the players, the address and the keyboard.
-import './elements/trace-player.js';
+import './elements/crossing-tally.js';
 import { announce } from '../shared/announce.js';
 import { byId, h, reducedMotion, setText, showText } from '../shared/dom.js';
 import { counted } from '../shared/format.js';
 import { markOf } from '../shared/mechanisms.js';
 import { readAddress, writeAddress } from './address.js';
 import { ask, dismiss } from './elements/quiz-question.js';
+import { buildHelp } from './help.js';
 import { SPEEDS } from './model/playback.js';
 import { Session } from './session.js';
-import { actionOf, keyName, SHORTCUTS } from './shortcuts.js';
+import { actionOf } from './shortcuts.js';
 
 /** @typedef {import('./session.js').Recording} Recording */
-
-const SINGLE_KEYS = 'crossings-single-keys';
 
 const controls = {
   choice: /** @type {HTMLElement} */ (byId('choice')),
@@ -22,13 +21,18 @@ const controls = {
   scrub: /** @type {HTMLInputElement} */ (byId('scrub')),
   speed: /** @type {HTMLSelectElement} */ (byId('speed')),
   quiz: /** @type {HTMLInputElement} */ (byId('quiz')),
+  setup: /** @type {HTMLInputElement} */ (byId('setup')),
+  tally: /** @type {any} */ (byId('tally')),
   position: /** @type {HTMLElement} */ (byId('position')),
   question: /** @type {HTMLElement} */ (byId('question')),
   error: /** @type {HTMLElement} */ (byId('page-error')),
   players: /** @type {HTMLElement} */ (byId('players')),
+  theatre: /** @type {HTMLElement} */ (byId('theatre')),
   singleKeys: /** @type {HTMLInputElement} */ (byId('single-keys')),
   help: /** @type {HTMLDialogElement} */ (byId('help')),
 };
+
+const INTRODUCED = 'crossings-introduced';
 
 const session = new Session();
 const { playback } = session;
@@ -42,6 +46,7 @@ function newPlayer(recording, index) {
   player.recording = recording;
   player.build(String(index));
   player.addEventListener('pick', (/** @type {CustomEvent} */ { detail }) => session.goToEvent(recording, detail));
+  player.addEventListener('unfold', () => session.setSetup(true));
   player.addEventListener('record', () => recordAgain(player));
   return player;
 }
@@ -56,7 +61,8 @@ function showRecordings() {
   }
   for (const player of players()) {
     const { replay, times } = player.recording;
-    if (player.replay !== replay) player.load(replay, tracing);
+    const folded = !session.view.setup;
+    if (player.replay !== replay || player.folded !== folded) player.load(replay, tracing, folded);
     player.setTimes(times);
   }
 }
@@ -81,12 +87,15 @@ function show(how) {
   const { view, partName } = session;
   const options = { how, animationMs: session.animationMs, speed, hideFuture: view.guess };
   for (const player of players()) player.show(position, options);
-  if (how !== 'state') dismiss(controls.question);
+  if (how !== 'state') {
+    dismiss(controls.question);
+    controls.tally.show(session.tally);
+  }
   controls.scrub.max = String(stops.length);
   if (controls.scrub.value !== String(count)) controls.scrub.value = String(count);
   controls.scrub.setAttribute('aria-valuetext', `${count} of ${stops.length}, ${partName}`);
   setText(controls.position, `${count} / ${stops.length} · ${partName}`);
-  if (playing || !session.ready) return;
+  if (playing || !session.ready || controls.theatre.hidden) return;
   view.at = count;
   writeAddress(view);
   // Screen readers announce changes of the focused slider and log themselves.
@@ -138,7 +147,7 @@ const actions = {
   back: () => playback.step(-1),
   nextPart: () => session.stepPart(1),
   previousPart: () => session.stepPart(-1),
-  start: () => playback.goTo(0),
+  start: () => session.goToStart(),
   finish: () => playback.goTo(playback.stops.length),
   setup: () => session.goToPart(0),
   messages: () => session.goToPart(1),
@@ -148,19 +157,51 @@ const actions = {
   choose: () => focusOn('#choice input:checked'),
   log: () => focusOn('trace-log [role="listbox"]'),
   quiz: () => controls.quiz.click(),
+  setupCalls: () => controls.setup.click(),
+  introduction: introduce,
   help: () => controls.help.showModal(),
 };
 
+/** The introduction, once it has been loaded. @type {typeof import('./welcome.js') | null} */
+let welcome = null;
+
+/** Show the introduction, with the latest recordings. */
+async function introduce() {
+  playback.pause();
+  try {
+    const [pipe, ring] = await session.replaysOf(['pipe', 'ring']);
+    welcome = await import('./welcome.js');
+    controls.theatre.hidden = true;
+    welcome.open(pipe, ring, () => {
+      localStorage.setItem(INTRODUCED, 'yes');
+      return enter();
+    });
+  } catch (error) {
+    showText(controls.error, /** @type {Error} */ (error).message);
+    await enter();
+  }
+}
+
 /** Open other recordings at their beginning. @param {Partial<import('./model/types.js').View>} change */
 function choose(change) {
-  const view = { ...session.view, ...change, at: 0 };
+  const view = { ...session.view, ...change, at: session.view.setup ? 0 : null };
   if (view.with === view.mechanism) view.with = null;
   controls.compareWith.value = view.with ?? '';
   session.open(view);
 }
 
+let opened = false; // has the view of the address been opened?
+
+/** Show the theatre: everything but the introduction. Its elements are loaded only now, so that the introduction appears sooner. */
+async function enter() {
+  await import('./elements/trace-player.js');
+  controls.theatre.hidden = false;
+  if (!opened) await openAddress();
+}
+
 /** Open what the address describes. */
 function openAddress() {
+  opened = true;
   const view = readAddress(session.mechanisms.map(({ name }) => name));
   const radio = controls.choice.querySelector(`input[value="${view.mechanism}"]`);
   if (radio instanceof HTMLInputElement) radio.checked = true;
@@ -181,26 +222,11 @@ function buildChoice() {
   controls.compareWith.append(...session.mechanisms.map(({ name, title }) => h('option', { value: name }, title)));
 }
 
-function buildHelp() {
-  const rows = SHORTCUTS.flatMap(({ keys, does }) => [
-    h('dt', {}, ...keys.flatMap((key, i) => [i > 0 ? ' or ' : '', h('kbd', {}, keyName(key))])),
-    h('dd', {}, does),
-  ]);
-  byId('shortcuts').append(...rows);
-}
-
-/** Single-key shortcuts can be turned off (WCAG 2.1.4); this browser remembers it. */
-function rememberSingleKeys() {
-  controls.singleKeys.checked = localStorage.getItem(SINGLE_KEYS) !== 'off';
-  controls.singleKeys.addEventListener('change', () => {
-    localStorage.setItem(SINGLE_KEYS, controls.singleKeys.checked ? 'on' : 'off');
-  });
-}
-
 function listenToSession() {
   session.addEventListener('recordings', showRecordings);
   session.addEventListener('ready', () => {
     controls.quiz.disabled = session.recordings.length > 1; // a question is about one recording
+    controls.setup.checked = session.view.setup;
     show('jump');
   });
   session.addEventListener('loading', (event) => {
@@ -220,8 +246,10 @@ function listenToControls() {
   document.addEventListener('keydown', (event) => {
     const action = actionOf(event, controls.singleKeys.checked);
     if (!action) return;
+    const act = (welcome?.isOpen() && welcome.actions[action]) || (controls.theatre.hidden ? null : actions[action]);
+    if (!act) return;
     event.preventDefault();
-    actions[action]();
+    act();
   });
   controls.scrub.addEventListener('input', () => {
     playback.pause();
@@ -234,14 +262,14 @@ function listenToControls() {
     dismiss(controls.question);
     show('state');
   });
+  controls.setup.addEventListener('change', () => session.setSetup(controls.setup.checked));
   controls.compareWith.addEventListener('change', () => choose({ with: controls.compareWith.value || null }));
-  window.addEventListener('hashchange', openAddress);
+  window.addEventListener('hashchange', () => opened && openAddress());
   reducedMotion.addEventListener('change', () => playback.pause());
 }
 
 async function main() {
-  buildHelp();
-  rememberSingleKeys();
+  buildHelp(controls.singleKeys);
   listenToSession();
   listenToControls();
   try {
@@ -250,7 +278,9 @@ async function main() {
     return showText(controls.error, /** @type {Error} */ (error).message);
   }
   buildChoice();
-  await openAddress();
+  // A first visit, to no particular moment, begins with the introduction.
+  if (location.hash === '' && localStorage.getItem(INTRODUCED) === null) await introduce();
+  else await enter();
 }
 
 main();

@@ -2,13 +2,15 @@
 // Events: "loading" (detail: does it begin?), "recordings" (new recordings or new display times), "ready" (the view is complete)
 // and "error" (detail: a sentence). The playback has events of its own.
 import { call } from '../shared/api.js';
+import { FIRST } from './address.js';
 import { Playback, SPEEDS } from './model/playback.js';
 import { questionAt } from './model/quiz.js';
-import { replayOf } from './model/replay.js';
+import { crossingsOf, replayOf } from './model/replay.js';
 import { countUpTo, lockstep } from './model/time-scale.js';
 
 /** @typedef {import('./model/types.js').View} View */
-/** @typedef {{replay: import('./model/types.js').Replay, times: number[]}} Recording with the display time of each moment */
+/** @typedef {import('./model/types.js').Replay} Replay */
+/** @typedef {{replay: Replay, times: number[]}} Recording with the display time of each moment */
 
 const MAX_ANIMATION_MS = 450;
 const SLACK_MS = 1; // a part that began this recently is the current one
@@ -17,8 +19,10 @@ export class Session extends EventTarget {
   playback = new Playback();
   /** @type {{name: string, title: string}[]} */ mechanisms = [];
   tracing = { allowed: false, reason: /** @type {string | null} */ (null) };
-  /** @type {View} */ view = { mechanism: '', with: null, at: 0, speed: 1, guess: false };
+  /** @type {View} */ view = { mechanism: '', with: null, at: null, speed: 1, guess: false, setup: false };
   /** @type {Recording[]} */ recordings = [];
+  /** @type {Replay | null} what a single recording is compared with: the ring, or for the ring the pipe */
+  reference = null;
   ready = false; // do the recordings match the view?
   /** @type {number[]} milliseconds */ #partStarts = [];
   /** @type {string[]} */ #partNames = [];
@@ -45,11 +49,17 @@ export class Session extends EventTarget {
     const names = view.with ? [view.mechanism, view.with] : [view.mechanism];
     this.#emit('loading', true);
     try {
-      const traces = await Promise.all(names.map((name) => call(`/api/traces/${name}`)));
+      const other = view.mechanism === 'ring' ? 'pipe' : 'ring';
+      const none = /** @returns {(Replay | null)[]} */ () => [null];
+      const [replays, [reference]] = await Promise.all([
+        this.replaysOf(names),
+        view.with ? none() : this.replaysOf([other]).catch(none), // a comparison is no reason to fail
+      ]);
       if (opening !== this.#openings) return;
-      this.recordings = traces.map((trace) => ({ replay: replayOf(trace), times: [] }));
+      this.reference = reference;
+      this.recordings = replays.map((replay) => ({ replay, times: [] }));
       this.#align();
-      this.playback.goTo(view.at);
+      this.playback.goTo(view.at ?? FIRST);
       this.ready = true;
       this.#emit('ready');
     } catch (error) {
@@ -57,6 +67,28 @@ export class Session extends EventTarget {
     } finally {
       if (opening === this.#openings) this.#emit('loading', false);
     }
+  }
+
+  /** The latest recordings, or those that ship. @param {string[]} names */
+  async replaysOf(names) {
+    const traces = await Promise.all(names.map((name) => call(`/api/traces/${name}`)));
+    return traces.map(replayOf);
+  }
+
+  /** Show every call of the setup, or fold them into one stop; the moment stays. @param {boolean} setup */
+  setSetup(setup) {
+    const [first] = this.recordings;
+    this.view.setup = setup;
+    if (!first) return;
+    const shown = countUpTo(first.times, this.playback.position);
+    this.#align();
+    this.playback.seek(first.times[shown - 1] ?? 0);
+    this.#emit('ready');
+  }
+
+  /** To the beginning; if the setup is folded, to the first message. */
+  goToStart() {
+    this.playback.goTo(this.view.setup ? 0 : FIRST);
   }
 
   /** Record a mechanism again. Resolves with the new trace, or null if another view has been opened meanwhile. @param {Recording} recording */
@@ -67,13 +99,14 @@ export class Session extends EventTarget {
     if (!this.recordings.includes(recording)) return null;
     recording.replay = replayOf(trace);
     this.#align();
+    this.goToStart();
     return trace;
   }
 
   /** Put all recordings on one time scale, at its beginning. */
   #align() {
     const replays = this.recordings.map(({ replay }) => replay);
-    const { times, length, starts } = lockstep(replays);
+    const { times, length, starts } = lockstep(replays, !this.view.setup);
     const [longest] = replays.map(({ parts }) => parts).sort((a, b) => b.length - a.length);
     for (const [i, recording] of this.recordings.entries()) recording.times = times[i];
     this.#partStarts = starts;
@@ -81,6 +114,19 @@ export class Session extends EventTarget {
     this.#length = length;
     this.#emit('recordings');
     this.playback.load(times.flat(), length);
+  }
+
+  /** The crossings made for messages so far: of each recording, and of the reference for as many messages. */
+  get tally() {
+    const rows = this.recordings.map(({ replay, times }) => {
+      const count = countUpTo(times, this.playback.position);
+      const messages = count > 0 ? Math.min(replay.moments[count - 1].part, replay.trace.parameters.messages) : 0;
+      return { trace: replay.trace, messages, crossings: replay.snapshots[count].messages.crossings };
+    });
+    if (!this.reference || rows.length !== 1) return rows;
+    const { trace } = this.reference;
+    const messages = Math.min(rows[0].messages, trace.parameters.messages);
+    return [...rows, { trace, messages, crossings: crossingsOf(trace, messages) }];
   }
 
   /** The name of the current part. */
@@ -102,6 +148,7 @@ export class Session extends EventTarget {
 
   /** @param {number} index of a part; negative counts from the end */
   goToPart(index) {
+    if (index === 0 && !this.view.setup) this.setSetup(true);
     this.playback.seek(this.#partStarts.at(index) ?? 0);
   }
 
@@ -121,7 +168,7 @@ export class Session extends EventTarget {
   question() {
     const [recording, other] = this.recordings;
     if (!this.view.guess || !recording || other) return null;
-    return questionAt(recording.replay, countUpTo(recording.times, this.playback.position));
+    return questionAt(recording.replay, countUpTo(recording.times, this.playback.position), !this.view.setup);
   }
 
   /** How long an animation may take: while playing, until the next moment. */

@@ -52,9 +52,13 @@ export class TraceBill extends HTMLElement {
       h('tbody', {}, ...COUNTERS.map(([name], i) => row(name, ...this.#cells[i]))),
     );
     this.replaceChildren(
-      h('section', { class: 'counters' }, h('h3', {}, 'Counters'), table),
-      h('section', { class: 'bill' }, h('h3', {}, 'Cost of one message'), ...this.#bill(replay)),
-      h('section', {}, h('h3', {}, 'Current event'), this.#details),
+      h(
+        'div',
+        { class: 'costs' },
+        h('section', { class: 'counters' }, h('h3', {}, 'Counters'), table),
+        h('section', { class: 'bill' }, h('h3', {}, 'Cost of one message'), ...this.#bill(replay)),
+      ),
+      h('section', { class: 'current' }, h('h3', {}, 'Current event'), this.#details),
     );
     this.show(0);
   }
@@ -88,8 +92,8 @@ export class TraceBill extends HTMLElement {
     return [h('div', { class: 'bar', 'aria-hidden': 'true' }, this.#share), table, note];
   }
 
-  /** @param {number} count of moments that have passed */
-  show(count) {
+  /** @param {number} count of moments that have passed @param {boolean} [quiet] is no event current? */
+  show(count, quiet = false) {
     const replay = this.#replay;
     if (!replay) return;
     const { total, messages } = replay.snapshots[count];
@@ -97,12 +101,12 @@ export class TraceBill extends HTMLElement {
       setText(this.#cells[i][0], read(total).toLocaleString('en-US'));
       setText(this.#cells[i][1], read(messages).toLocaleString('en-US'));
     }
-    this.#detail(replay, count > 0 ? replay.moments[count - 1] : null);
+    this.#detail(replay, count > 0 && !quiet ? replay.moments[count - 1] : null);
   }
 
   /** @param {Replay} replay @param {import('../model/types.js').Moment | null} moment */
   #detail({ trace }, moment) {
-    if (!moment) return this.#details.replaceChildren(h('dt', {}, 'process'), h('dd', {}, 'none yet'));
+    if (!moment) return this.#details.replaceChildren(h('dt', {}, 'event'), h('dd', {}, 'none yet'));
     const event = trace.events[moment.event];
     const { name, call, kind } = event;
     const ended = moment.edge !== 'enter';

@@ -7,6 +7,7 @@ import './trace-timeline.js';
 import { h, setText, showText } from '../../shared/dom.js';
 import { duration, significant } from '../../shared/format.js';
 import { markOf } from '../../shared/mechanisms.js';
+import { isSetup } from '../model/replay.js';
 import { caption } from '../model/text.js';
 import { countUpTo } from '../model/time-scale.js';
 
@@ -34,6 +35,7 @@ function tracedMessageNs({ trace }) {
 export class TracePlayer extends HTMLElement {
   /** @type {Replay | null} */ replay = null;
   /** @type {number[]} */ times = [];
+  folded = false;
   /** @type {{stage: any, timeline: any, source: any, log: any, bill: any} | null} */ #parts = null;
   #title = h('h2');
   #provenance = h('p', { class: 'soft provenance' });
@@ -74,8 +76,8 @@ export class TracePlayer extends HTMLElement {
     this.role = 'region';
   }
 
-  /** @param {Replay} replay @param {{allowed: boolean, reason: string | null}} tracing */
-  load(replay, tracing) {
+  /** @param {Replay} replay @param {{allowed: boolean, reason: string | null}} tracing @param {boolean} folded is the setup one stop? */
+  load(replay, tracing, folded) {
     const { trace } = replay;
     this.replay = replay;
     this.dataset.mechanism = trace.mechanism;
@@ -92,7 +94,9 @@ export class TracePlayer extends HTMLElement {
       h('a', { href: `${path}/perfetto` }, 'Perfetto'),
     );
     const { stage, source, log, bill } = this.#parts ?? {};
-    for (const part of [stage, source, log, bill]) part?.load(replay);
+    for (const part of [stage, source, bill]) part?.load(replay);
+    log?.load(replay, folded);
+    this.folded = folded;
     this.#count = -1;
   }
 
@@ -100,7 +104,7 @@ export class TracePlayer extends HTMLElement {
   setTimes(times) {
     this.times = times;
     this.#speed = 0;
-    if (this.replay) this.#parts?.timeline.load(this.replay, times);
+    if (this.replay) this.#parts?.timeline.load(this.replay, times, this.folded);
   }
 
   /**
@@ -115,13 +119,16 @@ export class TracePlayer extends HTMLElement {
     if (speed !== this.#speed) this.#showTimeScale(replay, speed);
     const count = countUpTo(this.times, positionMs);
     if (count === this.#count) return;
-    const forward = count === this.#count + 1 && how !== 'jump';
+    let passed = count; // one moment, besides folded ones before it
+    while (this.folded && passed - 2 >= this.#count && isSetup(replay, passed - 2)) passed--;
+    const forward = how !== 'jump' && passed === this.#count + 1;
     this.#count = count;
+    const quiet = this.folded && count > 0 && isSetup(replay, count - 1);
     stage.show(count);
-    source.show(count);
+    source.show(count, quiet);
     log.show(count);
-    bill.show(count);
-    setText(this.#caption, caption(replay, count - 1));
+    bill.show(count, quiet);
+    setText(this.#caption, caption(replay, count - 1, this.folded));
     // These read positions on the page, so they come last: the browser computes the layout once.
     if (forward) stage.animateChange(count, animationMs);
     source.follow();

@@ -8,6 +8,7 @@ import { roleOf } from '../model/text.js';
 export class TraceSource extends HTMLElement {
   /** @type {Replay | null} */ #replay = null;
   #count = 0;
+  #quiet = true;
   #file = '';
   /** @type {HTMLElement | null} the line of the process that acts */ #acting = null;
   #choice = h('select', { 'aria-label': 'File' });
@@ -72,12 +73,13 @@ export class TraceSource extends HTMLElement {
     this.#highlight();
   }
 
-  /** @param {number} count of moments that have passed */
-  show(count) {
+  /** @param {number} count of moments that have passed @param {boolean} [quiet] is no event current? */
+  show(count, quiet = false) {
     const replay = this.#replay;
     if (!replay) return;
     this.#count = count;
-    const current = count > 0 ? replay.trace.events[replay.moments[count - 1].event] : null;
+    this.#quiet = quiet || count === 0;
+    const current = this.#quiet ? null : replay.trace.events[replay.moments[count - 1].event];
     const file = current?.source?.file ?? this.#demoFile();
     if (file !== this.#file && file in replay.trace.sources) this.#open(file);
     this.#highlight();
@@ -91,7 +93,7 @@ export class TraceSource extends HTMLElement {
       delete row.dataset.current;
       setText(mark, '');
     }
-    const acting = this.#count > 0 ? trace.events[moments[this.#count - 1].event].pid : -1;
+    const acting = this.#quiet ? -1 : trace.events[moments[this.#count - 1].event].pid;
     for (const { pid, last, alive } of snapshots[this.#count].processes) {
       const source = last === null || !alive ? null : trace.events[last].source;
       const line = source?.file === this.#file ? this.#lines.get(source.line) : undefined;

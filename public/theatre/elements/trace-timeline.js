@@ -21,7 +21,8 @@ const KERNEL = { top: 68, bottom: 132 };
 
 export class TraceTimeline extends HTMLElement {
   /** @type {Replay | null} */ #replay = null;
-  /** @type {Bar[]} */ #bars = [];
+  /** @type {Bar[]} */ #bars = []; // those drawn
+  /** @type {Bar[]} */ #barOf = []; // of each event
   /** @type {{process: number, from: number, to: number}[]} */ #userSpace = []; // while it runs in user space
   /** @type {number[]} */ #begins = []; // of the bars, ascending
   /** @type {{at: number, name: string}[]} */ #parts = [];
@@ -49,15 +50,20 @@ export class TraceTimeline extends HTMLElement {
     this.#unsubscribe();
   }
 
-  /** @param {Replay} replay @param {number[]} times when each moment is displayed, milliseconds */
-  load(replay, times) {
+  /**
+   * @param {Replay} replay
+   * @param {number[]} times when each moment is displayed, milliseconds
+   * @param {boolean} folded is the setup left out?
+   */
+  load(replay, times, folded) {
     this.#replay = replay;
     const { trace, entered, left } = replay;
-    this.#bars = trace.events.map(({ pid }, event) => {
+    this.#barOf = trace.events.map(({ pid }, event) => {
       const from = times[entered[event]];
       const to = left[event] >= 0 ? times[left[event]] : from;
       return { event, from, to, process: trace.processes.findIndex((process) => process.pid === pid) };
     });
+    this.#bars = this.#barOf.filter(({ event }) => !folded || trace.events[event].phase !== 'setup');
     this.#userSpace = this.#userSpaceBars(trace);
     this.#begins = this.#bars.map(({ from }) => from);
     this.#longest = Math.max(0, ...this.#bars.map(({ from, to }) => to - from));
@@ -215,7 +221,7 @@ export class TraceTimeline extends HTMLElement {
   /** An arrow from the call that woke a sleeping process to the end of the sleep. @param {CanvasRenderingContext2D} ink @param {Replay} replay @param {Bar} bar */
   #drawWake(ink, replay, { event: which, to, process }) {
     const { wokenBy } = replay.trace.events[which];
-    const waker = wokenBy === null || wokenBy === undefined ? undefined : this.#bars[wokenBy];
+    const waker = wokenBy === null || wokenBy === undefined ? undefined : this.#barOf[wokenBy];
     const end = this.#x(to) - 1;
     if (!waker || waker.process === process || end < -50 || this.#x(waker.from) > this.#width) return;
     const start = Math.min(Math.max(this.#x(waker.from) + 4, 0), end);

@@ -70,6 +70,8 @@ function firstSnapshot(trace) {
       doing: null,
       last: null,
       crossings: 0,
+      inMessages: 0,
+      holds: null,
     })),
     objects: Object.fromEntries(trace.objects.map(({ id }) => [id, { items: [], words: {} }])),
     total: ZERO,
@@ -156,12 +158,13 @@ class Change {
       case 'fork':
         return this.process(pid, { alive: true, descriptors: self.descriptors, maps: self.maps });
       case 'exit':
-        return this.process(self.pid, { alive: false, descriptors: [], maps: [], doing: null });
+        return this.process(self.pid, { alive: false, descriptors: [], maps: [], doing: null, holds: null });
       case 'copy': {
         this.count({ kernelCopies: 1, bytes });
         const inward = effect.from === 'process';
         const id = /** @type {string} */ (inward ? effect.to : effect.from);
         const items = this.snapshot.objects[id]?.items ?? [];
+        if (event.message !== null) this.process(self.pid, { holds: item });
         return this.object(id, { items: inward ? [...items, item] : takeBytes(items, bytes) });
       }
       case 'store': {
@@ -192,6 +195,12 @@ class Change {
   }
 }
 
+/** The message that an event copies from its process into the kernel, or null. @param {TraceEvent} event @returns {import('./types.js').Item | null} */
+export function sentBy({ effects, message }) {
+  const copied = effects.find((effect) => effect.do === 'copy' && effect.from === 'process');
+  return copied && message !== null ? { message, bytes: copied.bytes ?? 0, state: 'there' } : null;
+}
+
 /** The snapshot after a moment. @param {Trace} trace @param {Snapshot} before @param {Moment} moment @returns {Snapshot} */
 function snapshotAfter(trace, before, moment) {
   const event = trace.events[moment.event];
@@ -200,8 +209,13 @@ function snapshotAfter(trace, before, moment) {
     change.process(event.pid, { alive: true, doing: moment.event, last: moment.event });
     if (event.kind === 'syscall') {
       change.count({ crossings: 1 });
-      change.process(event.pid, { crossings: change.self.crossings + 1 });
+      const { crossings, inMessages } = change.self;
+      const more = event.phase === 'message' ? 1 : 0;
+      change.process(event.pid, { crossings: crossings + 1, inMessages: inMessages + more });
     }
+    // The bytes that a call copies into the kernel are in the process when the call begins.
+    const holds = sentBy(event);
+    if (holds) change.process(event.pid, { holds });
   }
   if (moment.edge !== 'enter') {
     change.process(event.pid, { doing: null });
@@ -225,6 +239,14 @@ export function replayOf(trace) {
   }
   return { trace, moments, snapshots, entered, left, parts: partsOf(trace) };
 }
+
+/** The system calls made for the first messages of a recording. @param {Trace} trace @param {number} messages how many */
+export const crossingsOf = ({ events }, messages) =>
+  events.filter(({ kind, phase, message }) => kind === 'syscall' && phase === 'message' && (message ?? 1) <= messages)
+    .length;
+
+/** Is this moment a part of the setup? Pages fold these by default. @param {Replay} replay @param {number} index */
+export const isSetup = ({ trace, moments }, index) => trace.events[moments[index].event].phase === 'setup';
 
 /** Did the process sleep during this event? @param {Trace} trace @param {number | null} event */
 export const sleepsIn = (trace, event) => event !== null && (trace.events[event].sleeps ?? 0) > 0;

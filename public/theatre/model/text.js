@@ -1,5 +1,6 @@
 // A recording in words: captions, log lines and details, all composed of the recording's own fields.
 import { counted } from '../../shared/format.js';
+import { isSetup } from './replay.js';
 
 /**
  * @typedef {import('./types.js').Trace} Trace
@@ -81,9 +82,14 @@ const callerText = ({ call, name }) => (call && call !== name ? ` for ${call}()`
  * One or two sentences about a moment.
  * @param {Replay} replay
  * @param {number} index of the moment; -1 is before the first
+ * @param {boolean} [folded] is the setup one stop?
+ * @param {boolean} [withMemory] with the values of shared memory?
  */
-export function caption({ trace, moments, snapshots }, index) {
+export function caption(replay, index, folded = false, withMemory = true) {
+  const { trace, moments, snapshots } = replay;
   if (index < 0) return 'Nothing has happened yet. Press Play, or step with the arrow keys.';
+  if (folded && isSetup(replay, index))
+    return 'The setup is done. Message 1 comes next. Press Play, or step with the arrow keys.';
   const { event: which, edge } = moments[index];
   const event = trace.events[which];
   const role = roleOf(trace, event.pid);
@@ -91,17 +97,19 @@ export function caption({ trace, moments, snapshots }, index) {
   const changes = clauses.length > 0 ? `: ${clauses.join('; ')}` : '';
   if (event.kind === 'step') {
     if (edge === 'enter') return `The ${role}, in user space: ${event.name} …`;
-    const memory = memoryText(event);
+    const memory = withMemory ? memoryText(event) : '';
     return `The ${role}, in user space: ${event.name}${changes}. No crossing.${memory ? ` Memory: ${memory}.` : ''}`;
   }
-  const { crossings } = snapshots[index + 1].total;
+  const crossing =
+    event.phase === 'message'
+      ? `Crossing ${snapshots[index + 1].messages.crossings}.`
+      : `A crossing for the ${event.phase}.`;
   const waker = wakerOf(trace, event);
-  if (edge === 'whole')
-    return `The ${role} calls ${event.name}(), which does not return${changes}. Crossing ${crossings}.`;
+  if (edge === 'whole') return `The ${role} calls ${event.name}(), which does not return${changes}. ${crossing}`;
   if (edge === 'enter') {
     const end = waker ? 'until the other process acts' : 'for a reason inside the kernel';
     const sleep = event.sleeps ? ` It will sleep there ${end}.` : '';
-    return `The ${role} enters the kernel: ${event.name}()${callerText(event)}. Crossing ${crossings}.${sleep}`;
+    return `The ${role} enters the kernel: ${event.name}()${callerText(event)}. ${crossing}${sleep}`;
   }
   const woken = waker
     ? ` It slept until the ${roleOf(trace, waker.pid)}’s ${waker.name}${waker.kind === 'syscall' ? '()' : ''} woke it.`

@@ -66,8 +66,11 @@ export type ProcessState = {
   doing: number | null;
   /** the latest event that began: its source line is highlighted */
   last: number | null;
-  /** system calls made so far */
+  /** system calls made so far, and those of them that were made for messages */
   crossings: number;
+  inMessages: number;
+  /** the message that its latest copy left in its own memory, or null */
+  holds: Item | null;
 };
 
 /** Bytes of one message in an object. held: stored, but not published; there: can be read; read: the reader has copied them. */
@@ -103,5 +106,15 @@ export type Replay = {
   parts: { name: string; message: number | null; phase: string }[];
 };
 
-/** What the address of the page describes. at: the number of moments that have passed; guess: is the quiz on? */
-export type View = { mechanism: string; with: string | null; at: number; speed: number; guess: boolean };
+/**
+ * What the address of the page describes. at: the number of stops that have passed, null for the first message; guess: is the
+ * quiz on? setup: are the calls of the setup shown one by one?
+ */
+export type View = {
+  mechanism: string;
+  with: string | null;
+  at: number | null;
+  speed: number;
+  guess: boolean;
+  setup: boolean;
+};
