@@ -2,13 +2,14 @@
 const { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const { cli, leftovers, run, untilNothingIsLeft } = require('./support.js');
+const { cli, cliEach, leftovers, run, untilNothingIsLeft } = require('./support.js');
 
 /** One line, and nothing else. @param {string} text */
 const isOneSentence = (text) => /^[A-Z-][^\n]*[.'"]\n$/.test(text);
 
 describe('invalid arguments end with exit status 2 and one line that names what was expected and what was given:', () => {
-  test.each([
+  /** @type {[string[], string, string][]} */
+  const refused = [
     [['bench', '--size', '0'], '"0"', '8 to 16777216 bytes'],
     [['bench', '--size', '3GB'], '"3GB"', '8 to 16777216 bytes'],
     [['bench', '--size', '7'], '"7"', '8 to 16777216 bytes'],
@@ -55,13 +56,19 @@ describe('invalid arguments end with exit status 2 and one line that names what 
     [['bench', '--placement', 'same', '--cores', '0,1'], '0,1', 'the same core twice'],
     [['bunch'], "'bunch'", 'bench'],
     [[], 'Missing command', '--help'],
-  ])('%j', (args, value, accepted) => {
-    const { status, stdout, stderr } = cli(args);
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(isOneSentence(stderr)).toBe(true);
-    expect(stderr).toContain(value);
-    expect(stderr).toContain(accepted);
-  });
+  ];
+  const outcomes = cliEach(refused.map(([args]) => args));
+
+  test.each(refused.map((row, index) => /** @type {const} */ ([...row, outcomes[index]])))(
+    '%j',
+    (_, value, accepted, outcome) => {
+      const { status, stdout, stderr } = outcome;
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+      expect(isOneSentence(stderr)).toBe(true);
+      expect(stderr).toContain(value);
+      expect(stderr).toContain(accepted);
+    },
+  );
 
   test('--realtime where two spinning processes would stop the machine', () => {
     const { status, stderr } = cli(['bench', '--realtime', '--cores', '0,0']);

@@ -17,8 +17,9 @@ function taskOf(transport, work) {
   return JSON.stringify({ transport, role: 'first', sizeBytes: 64, trips: 200, messages: 1000, prefix: [], ...work });
 }
 
-test.each([...TRANSPORTS, 'ring-asleep'])('%s carries every message, at every size', (transport) => {
-  for (const sizeBytes of [32, 64, 65536]) {
+// Messages of 64 bytes take the same way as those of 32.
+test.each([...TRANSPORTS, 'ring-asleep'])('%s carries every message, small and large', (transport) => {
+  for (const sizeBytes of [32, 65536]) {
     const task = taskOf(transport, { sizeBytes });
     const { status, stdout, stderr } = spawnSync(process.execPath, [side, task], { encoding: 'utf8', timeout: 30_000 });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -47,12 +48,12 @@ const twoCores = machine.pinnedCores[0] !== machine.pinnedCores[1];
       expect(status).toBe(0);
       return eventsOf(stdout).find(({ type }) => type === 'crossings').byName;
     };
-    const few = count(100_000, 100_000);
-    const many = count(1_100_000, 1_100_000);
-    // One million more round trips and messages. Node's own work adds a few calls, and so does a side that polls while the machine
+    const few = count(50_000, 50_000);
+    const many = count(250_000, 250_000);
+    // 200,000 more round trips and messages. Node's own work adds a few calls, and so does a side that polls while the machine
     // runs something else: it then checks from time to time whether its peer has died.
     for (const [name, calls] of Object.entries(many)) {
-      expect({ name, grown: calls - (few[name] ?? 0) > 50_000 }).toEqual({ name, grown: false });
+      expect({ name, grown: calls - (few[name] ?? 0) > 10_000 }).toEqual({ name, grown: false });
     }
   },
 );

@@ -80,10 +80,10 @@ describeInBrowser('the pages of the experiments', () => {
     await page.locator('#start').waitFor();
   }
   async function expectGoodInBothThemes() {
-    for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
-      await page.emulateMedia({ colorScheme });
-      await expectAccessible(page);
-    }
+    await page.emulateMedia({ colorScheme: 'light' });
+    await expectAccessible(page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expectAccessible(page, { rules: ['color-contrast'] }); // the themes differ in their colors only
   }
   async function expectNoOverflow() {
     for (const width of [320, 390]) {

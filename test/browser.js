@@ -99,12 +99,12 @@ function describeInBrowser(name, tests) {
 
 /**
  * Start `crossings lab` as a user does, on a free port, with its own folder for runs.
- * @param {{dataFolder?: string}} [options] a folder that is not deleted with the lab
+ * @param {{dataFolder?: string, env?: Record<string, string>}} [options] a folder that is not deleted with the lab; variables
  */
-async function startLab({ dataFolder } = {}) {
+async function startLab({ dataFolder, env = {} } = {}) {
   const folder = dataFolder ?? mkdtempSync(join(tmpdir(), 'lab-'));
   const cli = join(root, 'server', 'cli.js');
-  const child = start(process.execPath, [cli, 'lab', '--port', '0', '--no-open', '--data', folder]);
+  const child = start(process.execPath, [cli, 'lab', '--port', '0', '--no-open', '--data', folder], env);
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text) => {
     log += text;

@@ -17,7 +17,7 @@ function variables() {
     CROSSINGS_SHARED_TMP: shared, // what is worth keeping for other test files, such as the unpacked browser
     TMPDIR: mkdtempSync(join(shared, 'test-')), // a short name: the path of a socket has at most 107 characters
     CROSSINGS_TEST: randomUUID(),
-    CROSSINGS_BUDGET_MS: process.env.CROSSINGS_BUDGET_MS ?? '1', // a run takes as few samples as possible
+    CROSSINGS_TEST_ROUNDS: process.env.CROSSINGS_TEST_ROUNDS ?? '3', // of samples, instead of a time budget
   };
 }
 

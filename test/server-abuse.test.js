@@ -7,6 +7,7 @@ const { HTTP_LIMITS, IDLE_MS, MAX_MEMBERS, MAX_STRANGERS } = require('../server/
 const { MAX_FILE_BYTES, MAX_RUNS } = require('../server/run-store.js');
 const { LIMITS_MS, MAX_ENDED_SESSIONS } = require('../server/runs.js');
 const { MAX_UNSENT_BYTES } = require('../server/subscribers.js');
+const { testInCi } = require('./in-ci.js');
 const { exchange, holdConnections: open, startLabProcess } = require('./lab-client.js');
 const { root, until } = require('./support.js');
 
@@ -120,7 +121,7 @@ describe('while a run is in progress,', () => {
     await cancel();
   });
 
-  test('clients that come and go do not make the server grow', async () => {
+  testInCi('clients that come and go do not make the server grow', async () => {
     const { id, cancel } = await startLong();
     const events = `${head('GET', `/api/runs/${id}/events`)}\r\n`;
     const comeAndGo = async (/** @type {number} */ times) => {

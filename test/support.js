@@ -39,8 +39,21 @@ function cli(args, options) {
   return { status: result.status, stdout: String(result.stdout), stderr: String(result.stderr) };
 }
 
-/** Starts a program. @param {string} command @param {string[]} args */
-const start = (command, args) => spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+/**
+ * Like cli() for many lists of arguments that are refused: one process runs them all, since to start Node takes longest.
+ * @param {string[][]} all
+ * @returns {ReturnType<typeof cli>[]}
+ */
+function cliEach(all) {
+  const options = { cwd: root, input: JSON.stringify(all), encoding: /** @type {const} */ ('utf8') };
+  const { stdout, stderr } = spawnSync(process.execPath, [join(__dirname, 'cli-each.js')], options);
+  if (stderr !== '') throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+/** Starts a program. @param {string} command @param {string[]} args @param {Record<string, string>} [env] more variables */
+const start = (command, args, env) =>
+  spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
 
 /** Ids of the living processes that this test file has started, and that run a program of ours. */
 function ourProcesses() {
@@ -94,4 +107,16 @@ async function until(condition) {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-module.exports = { built, cli, eventsOf, leftovers, ourProcesses, root, run, start, until, untilNothingIsLeft };
+module.exports = {
+  built,
+  cli,
+  cliEach,
+  eventsOf,
+  leftovers,
+  ourProcesses,
+  root,
+  run,
+  start,
+  until,
+  untilNothingIsLeft,
+};

@@ -13,8 +13,12 @@ const {
 } = require('./environment.js');
 
 const MAX_SHOWN = 0.99; // of the progress, until the run has ended
-/** The tests shorten a run with this variable: it then takes few more samples than the fewest. */
-const LIMIT_MS = Number(process.env.CROSSINGS_BUDGET_MS ?? Number.POSITIVE_INFINITY);
+/** The tests shorten runs with this variable: so many rounds instead of a time budget, and fewer messages. */
+const FIXED_ROUNDS = Number(process.env.CROSSINGS_TEST_ROUNDS ?? 0);
+const SHORTER = 20;
+
+/** The number of messages, unless a test shortens the run. @param {number} messages */
+const unlessShortened = (messages) => (FIXED_ROUNDS > 0 ? Math.ceil(messages / SHORTER) : messages);
 
 /**
  * When to stop. Once minSamples rounds are done, no round begins that would end after budgetMs.
@@ -80,10 +84,11 @@ class RunInProgress {
    * @returns {Promise<number>} the number of rounds taken
    */
   async takeRounds({ budgetMs, minSamples, maxSamples }, takeRound, isDone = () => false) {
-    const endMs = Math.min(budgetMs, LIMIT_MS);
+    const fixed = Number.isFinite(budgetMs) ? FIXED_ROUNDS : 0;
+    const isOver = () => this.elapsedMs() + longestMs > budgetMs || isDone();
     let longestMs = 0;
     for (let round = 0; round < maxSamples; round++) {
-      if (round >= minSamples && (this.elapsedMs() + longestMs > endMs || isDone())) return round;
+      if (fixed > 0 ? round === fixed : round >= minSamples && isOver()) return round;
       const began = performance.now();
       await takeRound(round);
       longestMs = Math.max(longestMs, performance.now() - began);
@@ -137,4 +142,4 @@ async function beginRun({ cores, pin, sameCore }, expectedMs, control = {}, sche
   return new RunInProgress(schema, environment, times, control);
 }
 
-module.exports = { beginRun };
+module.exports = { beginRun, unlessShortened };

@@ -3,6 +3,7 @@
 // transports compared with each other. Each goal is one row of ROWS. Every figure is measured in the same run.
 const { join } = require('node:path');
 const { eventOf, runNode, runProgram } = require('../../measure/programs.js');
+const { unlessShortened } = require('../../measure/run.js');
 const { median, summarize } = require('../../measure/statistics.js');
 
 /**
@@ -235,10 +236,11 @@ function measureReferences({ placement, signal }) {
     runProgram('crossings-bench', ['--mechanism', mechanism, ...args, ...placement], { signal });
   /** @param {string} mechanism @param {number} messages @param {(string | number)[]} args */
   const rate = async (mechanism, messages, ...args) =>
-    eventOf(await run(mechanism, '--messages', messages, '--round-trips', 0, ...args), 'throughput').messagesPerSecond;
+    eventOf(await run(mechanism, '--messages', unlessShortened(messages), '--round-trips', 0, ...args), 'throughput')
+      .messagesPerSecond;
 
   const sample = async () => {
-    const trips = await run('ring', '--messages', 0, '--round-trips', 100_000, '--size', 32);
+    const trips = await run('ring', '--messages', 0, '--round-trips', unlessShortened(100_000), '--size', 32);
     const floors = eventOf(trips, 'floors');
     note('tripOverFloor', eventOf(trips, 'roundTrip').ns.p50 / floors.cacheLineRoundTripNs);
     note('syscallNs', floors.syscallNs);
@@ -249,13 +251,13 @@ function measureReferences({ placement, signal }) {
     const published = await rate('ring', 5_000_000);
     note('published', published);
     note('publishedOverPipe', published / pipe);
-    const large = await run('ring', '--size', 65536, '--messages', 20_000, '--round-trips', 100);
+    const large = await run('ring', '--size', 65536, '--messages', unlessShortened(20_000), '--round-trips', 100);
     note('largeOverCopy', (eventOf(large, 'throughput').messagesPerSecond * eventOf(large, 'floors').copyNs) / 1e9);
   };
 
   /** @param {string} transport @param {number} messages */
   const fanIn = async (transport, messages) => {
-    const task = JSON.stringify({ transport, messages, sizeBytes: 64 });
+    const task = JSON.stringify({ transport, messages: unlessShortened(messages), sizeBytes: 64 });
     const events = await runNode([process.execPath, join(__dirname, 'fan-in.js'), task], { signal });
     return eventOf(events, 'fan-in').messagesPerSecond;
   };
