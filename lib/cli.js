@@ -10,6 +10,7 @@ const { nodeCommand } = require('./bench/node/command.js');
 const { CrossingsError } = require('./channel/errors.js');
 const { EXPERIMENT_COMMANDS } = require('./experiments/commands.js');
 const { doctorCommand } = require('./doctor.js');
+const { lessonCommand } = require('./lessons/command.js');
 const { traceCommand } = require('./trace/command.js');
 const { gatesCommand } = require('./trace/gates/command.js');
 
@@ -38,6 +39,7 @@ const COMMANDS = [
   compareCommand,
   traceCommand,
   gatesCommand,
+  lessonCommand,
   doctorCommand,
 ];
 

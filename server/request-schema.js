@@ -82,6 +82,19 @@ const experimentBody = ({ name, choices }) =>
 const traceBody = (names) =>
   only({ mechanism: oneOf(names), messages: integer('messages', TRACED_MESSAGES).default(10) });
 
+/** The body of POST /api/lessons/NAME/runs. @param {number} count of the lesson's tries */
+const lessonBody = (count) => {
+  const message = expecting(`try must be null or an integer from 0 to ${count - 1}`);
+  return only({
+    try: z
+      .int(message)
+      .min(0, message)
+      .max(count - 1, message)
+      .nullable()
+      .default(null),
+  });
+};
+
 const FORMATS = /** @type {const} */ (['json', 'csv', 'markdown']);
 const fileQuery = only({ format: z.enum(FORMATS, expecting('format must be json, csv or markdown')).default('json') });
 
@@ -149,4 +162,4 @@ function parseRun(body, catalogue) {
   };
 }
 
-module.exports = { parse, parseTask, runBody, experimentBody, traceBody, fileQuery, compareQuery, runId };
+module.exports = { parse, parseTask, runBody, experimentBody, lessonBody, traceBody, fileQuery, compareQuery, runId };

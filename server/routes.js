@@ -10,6 +10,7 @@ const { EXPERIMENTS } = require('../lib/experiments/index.js');
 const { tripsOf } = require('../lib/measure/statistics.js');
 const { sourceOf } = require('../lib/experiments/documents.js');
 const { HttpError } = require('./http-error.js');
+const { lessonRoutes } = require('./lessons.js');
 const schema = require('./request-schema.js');
 const { BENCH, kindOf, textOf } = require('./run-kinds.js');
 const { beginStream } = require('./subscribers.js');
@@ -62,9 +63,10 @@ function disconnectOf(response) {
  * @param {object} lab
  * @param {InstanceType<typeof import('./runs.js').Runs>} lab.runs
  * @param {InstanceType<typeof import('./traces.js').Traces>} lab.traces
+ * @param {InstanceType<typeof import('./lessons.js').Lessons>} lab.lessons
  * @param {{name: string, title: string, source: string}[]} lab.catalogue
  */
-function routes({ runs, traces, catalogue }) {
+function routes({ runs, traces, lessons, catalogue }) {
   const router = express.Router();
   const names = catalogue.map(({ name }) => name);
   /** @param {Request} request */
@@ -155,6 +157,8 @@ function routes({ runs, traces, catalogue }) {
     const trace = await runs.runExclusively('A recording', () => traces.record(options, disconnected));
     response.status(201).json(trace);
   });
+
+  router.use(lessonRoutes(lessons, disconnectOf));
 
   router.get('/runs', async (_request, response) => {
     response.json({ runs: await runs.list() });

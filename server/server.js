@@ -11,6 +11,7 @@ const { programPath } = require('../lib/measure/programs.js');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { Connections, HTTP_LIMITS } = require('./connections.js');
 const { HttpError, errorBody } = require('./http-error.js');
+const { Lessons } = require('./lessons.js');
 const { routes } = require('./routes.js');
 const { defaultFolder } = require('./run-store.js');
 const { Runs } = require('./runs.js');
@@ -120,6 +121,7 @@ async function startServer({
   const token = randomBytes(32).toString('base64url');
   const runs = new Runs(dataFolder, log, limitsMs);
   const traces = new Traces();
+  const lessons = new Lessons(runs);
   /** @type {import('express').Express | null} */
   let app = null;
   // The app is built later: the valid Host headers contain the port, which is known once the server listens.
@@ -130,7 +132,7 @@ async function startServer({
   const port = await listen(server, requestedPort);
   // Such as an accept() for which the system lacks memory; the connections that are open continue.
   server.on('error', (error) => log.error(error));
-  app = buildApp({ port, token, log, connections, runs, traces, catalogue });
+  app = buildApp({ port, token, log, connections, runs, traces, lessons, catalogue });
 
   return {
     port,
@@ -140,7 +142,7 @@ async function startServer({
     async close() {
       const closed = once(server, 'close');
       server.close();
-      await Promise.all([traces.close(), runs.close()]);
+      await Promise.all([traces.close(), lessons.close(), runs.close()]);
       server.closeAllConnections();
       await closed;
     },

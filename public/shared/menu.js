@@ -4,6 +4,7 @@ import { h } from './dom.js';
 /** Every page: its address, its name, and what it is called to. */
 const PAGES = [
   ['/', 'Theatre'],
+  ['/lessons.html', 'Lessons'],
   ['/bench.html', 'Benchmark'],
   ['/experiment.html?name=bill', 'Bill'],
   ['/experiment.html?name=prove', 'Proof'],

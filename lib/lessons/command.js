@@ -1,0 +1,132 @@
+'use strict';
+// `crossings lesson [NAME]`: plays a lesson in the terminal: the question, the run, the answer. Without a name, lists the lessons.
+const { once } = require('node:events');
+const { createInterface } = require('node:readline');
+const { Command } = require('commander');
+const { readWholeNumber, refuse } = require('../terminal/arguments.js');
+const { checkAllWritable, givenFiles, writeWhole } = require('../terminal/files.js');
+const { significant } = require('../terminal/numbers.js');
+const { styleFor, wrap } = require('../terminal/style.js');
+const { plainTable } = require('../terminal/table.js');
+const { isFigure } = require('./figures.js');
+const { findLesson, listLessons } = require('./folders.js');
+const { presentRun, runLesson } = require('./lesson.js');
+const { fill, rightAnswer } = require('./outcomes.js');
+const { sectionsOf } = require('./text.js');
+
+const WIDTH = 80; // columns of prose
+
+/** @typedef {import('./folders.js').Lesson} Lesson */
+
+/** @param {string} text */
+const write = (text) => process.stdout.write(`${text}\n`);
+
+/** Markdown as a terminal shows it: paragraphs without their line breaks, and no marks. @param {string} markdown */
+function writeText(markdown) {
+  for (const paragraph of markdown.split(/\n{2,}/).filter(Boolean)) {
+    const plain = paragraph
+      .replace(/\s+/g, ' ')
+      .replace(/\*\*(.+?)\*\*/g, '$1')
+      .replace(/`/g, '')
+      .trim();
+    if (plain) write(`${wrap(plain, WIDTH)}\n`);
+  }
+}
+
+/** @param {{name: string, title: string, minutes: number}[]} lessons */
+function list(lessons) {
+  const style = styleFor(process.stdout);
+  const rows = lessons.map(({ name, title, minutes }) => [`${name.slice(0, 2)}  ${title}`, `${minutes} min`]);
+  write(`\n${plainTable(null, ['lesson', 'takes'], rows, style)}\n\nPlay one: crossings lesson 1\n`);
+}
+
+/** Asks for a guess; null: none. Only a person at a terminal is asked. @param {Lesson} lesson @param {AbortSignal} signal */
+async function ask({ question }, signal) {
+  writeText(question.text);
+  question.answers.forEach(({ text }, i) => {
+    write(`  ${i + 1}  ${wrap(text.replace(/`/g, ''), WIDTH - 5, '     ')}`);
+  });
+  write('');
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return null;
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    lines.setPrompt(`Your guess (1 to ${question.answers.length}; Enter: none): `);
+    lines.prompt();
+    const [line] = await Promise.race([
+      once(lines, 'line', { signal }),
+      once(lines, 'close', { signal }).then(() => ['']),
+    ]);
+    const guess = Number(line);
+    return guess >= 1 && guess <= question.answers.length ? guess - 1 : null;
+  } finally {
+    lines.close();
+    write('');
+  }
+}
+
+/** @param {import('./lesson.js').LessonRun} run */
+function writeRun({ outcome }) {
+  const style = styleFor(process.stdout);
+  for (const { line } of outcome.lines) if (!isFigure(line)) write(style.dim(`  ${line}`));
+  const rows = Object.entries(outcome.figures).map(([name, { value, unit }]) => [name, significant(value), unit]);
+  if (rows.length > 0) write(`\n${plainTable(null, ['figure', 'value', 'unit'], rows, style)}\n`);
+}
+
+/**
+ * @param {string | undefined} name
+ * @param {{try?: number, json?: string, ship?: boolean}} options
+ * @param {AbortSignal} signal
+ */
+async function play(name, options, signal) {
+  if (name === undefined) return list(listLessons());
+  const lesson = findLesson(name);
+  const { try: wanted } = options;
+  const tries = lesson.try ?? [];
+  if (wanted !== undefined && wanted > tries.length) {
+    refuse(`--try must be a number from 1 to ${tries.length}; got "${wanted}".`);
+  }
+  checkAllWritable(givenFiles(options, ['json']));
+  const style = styleFor(process.stdout);
+  const sections = sectionsOf(lesson.text);
+  const which = wanted === undefined ? null : wanted - 1;
+  write(`\n${style.bold(which === null ? lesson.title : tries[which].label)}\n`);
+  if (which === null) writeText(sections.predict ?? '');
+  const guess = which === null ? await ask(lesson, signal) : null;
+  if (which === null) writeText(sections.run ?? '');
+  const run = await runLesson(lesson, which, { signal });
+  writeRun(run);
+  const { trouble } = presentRun(lesson, run, 'here');
+  const { figures } = run.outcome;
+  if (trouble) write(`${style.bad(wrap(trouble, WIDTH))}\n`);
+  else if (which === null) {
+    const right = rightAnswer(lesson.question.answers, figures);
+    if (right !== null) {
+      const held =
+        guess === null ? 'The figures say' : guess === right ? 'Your guess holds' : 'The figures say otherwise';
+      write(`${style.bold(wrap(`${held}: ${lesson.question.answers[right].text}.`, WIDTH))}\n`);
+    }
+    writeText(fill(sections.why ?? '', figures));
+    tries.forEach(({ label }, i) => {
+      write(`  crossings lesson ${Number(lesson.name.slice(0, 2))} --try ${i + 1}   ${style.dim(label)}`);
+    });
+    write('');
+  } else writeText(fill(tries[which].note ?? '', figures));
+  if (!options.json) return;
+  writeWhole(options.json, `${JSON.stringify({ schema: 'crossings/lesson/1', name: lesson.name, ...run }, null, 2)}\n`);
+  write(style.dim(`Wrote ${options.json}.`));
+}
+
+/** @param {AbortSignal} signal */
+function lessonCommand(signal) {
+  return new Command('lesson')
+    .description('play a lesson: a question, a program that runs here, and the answer in its figures')
+    .argument('[lesson]', 'its number or name; without one, the lessons are listed')
+    .option('--try <number>', 'run one of the changes that the lesson suggests', (text) =>
+      readWholeNumber('--try', text, [1, 99]),
+    )
+    .option('--json <file>', 'write the run as JSON')
+    .allowExcessArguments(false)
+    .action((name, options) => play(name, options, signal));
+}
+
+module.exports = { lessonCommand };

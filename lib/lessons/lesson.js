@@ -1,0 +1,171 @@
+'use strict';
+// A lesson as the page and the terminal show it: its texts as HTML, its programs with the lines that matter, and its runs, each
+// with the text that its figures fill in.
+const { existsSync, readFileSync } = require('node:fs');
+const { join, relative } = require('node:path');
+const { CrossingsError } = require('../channel/errors.js');
+const { describeEnvironment } = require('../measure/environment.js');
+const { runConfined, sentencesOf } = require('./confined.js');
+const { isFigure } = require('./figures.js');
+const { findPitfall, listLessons, listPitfalls } = require('./folders.js');
+const { fill, rightAnswer } = require('./outcomes.js');
+const { explainTerms, idOf, readGlossary, sectionsOf, toHtml, toInlineHtml, worksheetOf } = require('./text.js');
+
+/** @typedef {import('./folders.js').Lesson} Lesson */
+/** @typedef {import('./confined.js').Outcome} Outcome */
+
+/**
+ * A run of a lesson, as shipped.json holds several.
+ * @typedef {object} LessonRun
+ * @property {number | null} try which of the lesson's tries; null: the lesson's own run
+ * @property {string} recordedAt
+ * @property {{cpu: string, cores: number, architecture: string, kernel: string, virtualization: string}} environment
+ * @property {Outcome} outcome
+ */
+
+const root = join(__dirname, '..', '..');
+const SECTIONS = ['predict', 'run', 'see', 'why', 'try'];
+
+/** @param {Lesson} lesson */
+const numberOf = ({ name }) => Number(name.slice(0, 2));
+
+/** What the list shows. @param {Lesson} lesson */
+const line = (lesson) => ({
+  name: lesson.name,
+  number: numberOf(lesson),
+  title: lesson.title,
+  minutes: lesson.minutes,
+});
+
+const listLines = () => listLessons().map(line);
+
+/** The program and arguments of a run. @param {Lesson} lesson @param {number | null} which */
+function commandOf(lesson, which) {
+  if (!('program' in lesson.run)) return null;
+  const { program, args = [] } = lesson.run;
+  const chosen = which === null ? undefined : lesson.try?.[which];
+  return { program: chosen?.program ?? program, args: which === null ? args : (chosen?.args ?? []) };
+}
+
+/** The same run in a terminal. @param {Lesson} lesson @param {number | null} which */
+const terminalOf = (lesson, which) =>
+  `crossings lesson ${String(numberOf(lesson))}${which === null ? '' : ` --try ${which + 1}`}`;
+
+/**
+ * Runs a lesson's program here and now.
+ * @param {Lesson} lesson
+ * @param {number | null} which
+ * @param {{signal?: AbortSignal}} [control]
+ * @returns {Promise<LessonRun>}
+ */
+async function runLesson(lesson, which, { signal } = {}) {
+  const command = commandOf(lesson, which);
+  if (!command) throw new CrossingsError('ERR_LESSON', `The lesson ${lesson.name} has no program to run.`);
+  const recordedAt = new Date().toISOString();
+  const outcome = await runConfined({ folder: lesson.folder, ...command }, { signal });
+  const { cpu, cores, architecture, kernel, virtualization } = await describeEnvironment({
+    cores: null,
+    pin: false,
+    signal,
+  });
+  return { try: which, recordedAt, environment: { cpu, cores, architecture, kernel, virtualization }, outcome };
+}
+
+/** The runs that ship with the lesson. @param {Lesson} lesson @returns {LessonRun[]} */
+function shippedRuns({ folder }) {
+  const path = join(folder, 'shipped.json');
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).runs : [];
+}
+
+/** Each section as HTML, with the terms explained where they first stand. @param {Lesson} lesson @param {Record<string, string>} texts in Markdown */
+function render(lesson, texts) {
+  const terms = new Set(lesson.terms ?? []);
+  return Object.fromEntries(SECTIONS.map((name) => [name, explainTerms(toHtml(texts[name] ?? ''), terms)]));
+}
+
+/** How a program ended, if not as it should. @param {Outcome} outcome */
+function troubleOf({ how, status, signal, processes, lines }) {
+  if (how === 'limit') return ['The program was ended: its time was up.', ...sentencesOf(processes)].join(' ');
+  if (how === 'signal') return `The program was ended by ${signal}.`;
+  if (status === 0) return null;
+  const last = lines.findLast(({ stream }) => stream === 'stderr') ?? lines.at(-1);
+  return last?.line ?? `The program ended with status ${status}.`;
+}
+
+/**
+ * What the page shows of a run.
+ * @param {Lesson} lesson
+ * @param {LessonRun} run
+ * @param {'here' | 'shipped'} origin
+ */
+function presentRun(lesson, run, origin) {
+  const { outcome, recordedAt, environment } = run;
+  const sections = sectionsOf(lesson.text);
+  const trouble = troubleOf(outcome);
+  const isFirst = run.try === null;
+  const note = isFirst ? '' : (lesson.try?.[run.try ?? 0].note ?? '');
+  return {
+    origin,
+    try: run.try,
+    recordedAt,
+    environment,
+    terminal: terminalOf(lesson, run.try),
+    figures: outcome.figures,
+    output: outcome.lines.map(({ line: text }) => text).filter((text) => !isFigure(text)),
+    confinement: outcome.confinement,
+    seconds: outcome.ms / 1000,
+    trouble,
+    right: isFirst && !trouble ? rightAnswer(lesson.question.answers, outcome.figures) : null,
+    why:
+      isFirst && !trouble ? render(lesson, { ...sections, why: fill(sections.why ?? '', outcome.figures) }).why : null,
+    note: note && !trouble ? toHtml(fill(note, outcome.figures)) : null,
+  };
+}
+
+/** @param {Lesson} lesson @param {string} file */
+function sourceOf(lesson, file) {
+  const lit = (lesson.source?.[file] ?? []).flatMap((range) => {
+    const [first, last] = Array.isArray(range) ? range : [range, range];
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  });
+  const path = join(lesson.folder, file);
+  return { file, path: relative(root, path), text: readFileSync(path, 'utf8'), lit };
+}
+
+/** @param {string} name of a pitfall */
+function pitfallLine(name) {
+  const { title } = findPitfall(name);
+  return { name, title };
+}
+
+/** Everything that the page shows before a run. @param {Lesson} lesson */
+function describeLesson(lesson) {
+  const all = listLines();
+  const at = all.findIndex(({ name }) => name === lesson.name);
+  const sections = sectionsOf(lesson.text);
+  const { why: _, ...before } = render(lesson, sections);
+  const glossary = readGlossary();
+  const known = new Set(listPitfalls().map(({ name }) => name));
+  return {
+    ...line(lesson),
+    count: all.length,
+    question: {
+      text: toInlineHtml(lesson.question.text),
+      answers: lesson.question.answers.map(({ text }) => toInlineHtml(text)),
+    },
+    sections: before,
+    worksheet: worksheetOf(sections.worksheet ?? ''),
+    kind: lesson.run.kind,
+    see: lesson.see ?? null,
+    terminal: terminalOf(lesson, null),
+    tries: (lesson.try ?? []).map(({ label }, i) => ({ label, terminal: terminalOf(lesson, i) })),
+    sources: lesson.programs.map((file) => sourceOf(lesson, file)),
+    pitfalls: (lesson.pitfalls ?? []).filter((name) => known.has(name)).map(pitfallLine),
+    terms: (lesson.terms ?? []).map((term) => ({ term, id: idOf(term), text: glossary.get(term) ?? '' })),
+    shipped: shippedRuns(lesson).map((run) => presentRun(lesson, run, 'shipped')),
+    previous: all[at - 1] ?? null,
+    next: all[at + 1] ?? null,
+  };
+}
+
+module.exports = { commandOf, describeLesson, listLines, presentRun, runLesson, shippedRuns };

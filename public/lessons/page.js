@@ -1,0 +1,213 @@
+// The page of a lesson: predict, run, see, why, try. Each step appears when the one before is done, and gets the focus.
+import { announce } from '../shared/announce.js';
+import { byId, h, showText } from '../shared/dom.js';
+import { dateTime } from '../shared/format.js';
+import { bars, table } from './plot.js';
+import { finish } from './progress.js';
+import { isLive, lessonNamed, runLesson } from './source.js';
+import { explanation, fromHtml, program, setHtml, worksheet } from './texts.js';
+
+const STEPS = /** @type {const} */ (['predict', 'run', 'see', 'why', 'try']);
+/** @typedef {typeof STEPS[number]} Step */
+
+/** @type {LessonAnswer} */ let lesson;
+/** The reader's guess. @type {number | null} */ let guess = null;
+/** The lesson's own run, which tries are compared with. @type {LessonRunAnswer | null} */ let baseline = null;
+
+/** @param {Step} step */
+const isShown = (step) => !byId(step).hidden;
+
+function showSteps() {
+  const current = STEPS.findLast(isShown);
+  const items = STEPS.map((step) => {
+    const name = step[0].toUpperCase() + step.slice(1);
+    const link = isShown(step) ? h('a', { href: `#${step}`, 'aria-current': step === current && 'step' }, name) : name;
+    return h('li', { class: isShown(step) ? '' : 'soft' }, link);
+  });
+  byId('steps').firstElementChild.replaceChildren(...items);
+}
+
+/** @param {Step} step @param {string} sentence for screen readers */
+function begin(step, sentence) {
+  byId(step).hidden = false;
+  showSteps();
+  byId(`${step}-title`).focus();
+  byId(step).scrollIntoView({ block: 'start' });
+  announce(sentence);
+}
+
+/** Where and when a run was made. @param {LessonRunAnswer} run */
+function originOf({ origin, recordedAt, environment, seconds }) {
+  const { cpu, cores, kernel, virtualization } = environment;
+  const machine = `${cpu}, ${cores} ${cores === 1 ? 'core' : 'cores'}, ${kernel}${virtualization === 'none' ? '' : `, ${virtualization}`}`;
+  return origin === 'here'
+    ? `Measured on this machine in ${seconds.toFixed(1)} s: ${machine}.`
+    : `Measured on another machine on ${dateTime(recordedAt)}: ${machine}. Your machine will give other figures.`;
+}
+
+/** @param {string[]} lines */
+const outputOf = (lines) =>
+  lines.length > 0
+    ? h('pre', { class: 'output', tabindex: '0', 'aria-label': 'What the program printed' }, lines.join('\n'))
+    : '';
+
+/** @param {LessonRunAnswer} run */
+function showVerdict({ right }) {
+  const { answers } = lesson.question;
+  byId('verdict').hidden = right === null;
+  if (right === null) return;
+  const found = fromHtml(answers[right]);
+  if (guess === null) byId('verdict').replaceChildren('The figures say: ', found, '.');
+  else if (guess === right) byId('verdict').replaceChildren('Your guess holds: ', found, '.');
+  else byId('verdict').replaceChildren('You guessed: ', fromHtml(answers[guess]), '. The figures say: ', found, '.');
+}
+
+/** @param {LessonRunAnswer} run */
+function showRun(run) {
+  baseline = run;
+  showText(byId('run-error'), run.trouble ?? '');
+  const runs = [{ name: 'this run', figures: run.figures }];
+  byId('plot').replaceChildren(...(lesson.see?.kind === 'bars' ? [bars(lesson.see, runs)] : [table(runs)]));
+  byId('output').replaceChildren(outputOf(run.output));
+  showText(byId('origin'), originOf(run));
+  begin('see', run.trouble ?? 'The run has ended. Its figures follow.');
+  if (run.why === null) return;
+  setHtml(/** @type {Element} */ (byId('why').querySelector('.text')), run.why);
+  showVerdict(run);
+  byId('why').hidden = false;
+  if (lesson.tries.length > 0) byId('try').hidden = false;
+  if (lesson.pitfalls.length > 0) byId('pitfalls').hidden = false;
+  byId('onward').hidden = false;
+  showSteps();
+  finish(lesson.name);
+}
+
+/** @param {LessonRunAnswer} run */
+function showTry(run) {
+  const label = lesson.tries[run.try ?? 0].label;
+  showText(byId('try-error'), run.trouble ?? '');
+  const shared = Object.keys(run.figures).some((name) => baseline && name in baseline.figures);
+  const runs = [
+    ...(shared && baseline ? [{ name: 'baseline', figures: baseline.figures }] : []),
+    { name: shared ? 'candidate' : 'this run', figures: run.figures },
+  ];
+  const drawn = shared && lesson.see?.kind === 'bars' ? bars(lesson.see, runs) : table(runs);
+  const note = h('div', { class: 'text' });
+  setHtml(note, run.note ?? '');
+  byId('comparison').replaceChildren(
+    h('h3', { id: 'comparison-title', tabindex: '-1' }, label),
+    drawn,
+    outputOf(run.output),
+    note,
+    h('p', { class: 'soft small' }, originOf(run), ' ', h('code', {}, run.terminal)),
+  );
+  byId('comparison').hidden = false;
+  byId('comparison-title').focus();
+  announce(`${label}: the run has ended.`);
+}
+
+/** @param {boolean} running */
+function setRunning(running) {
+  byId('running').hidden = !running;
+  for (const button of document.querySelectorAll('#start, #tries button')) {
+    /** @type {HTMLButtonElement} */ (button).setAttribute('aria-disabled', String(running));
+  }
+}
+
+/** @param {number | null} which @param {string} where the place for an error */
+async function run(which, where) {
+  if (!byId('running').hidden) return;
+  showText(byId(where), '');
+  const shipped = lesson.shipped.find((candidate) => candidate.try === which);
+  setRunning(true);
+  announce('Running.');
+  try {
+    const answer = isLive ? await runLesson(lesson.name, which) : shipped;
+    if (!answer) throw new Error('This page is a copy without a server: it can only show runs that ship with it.');
+    if (which === null) showRun(answer);
+    else showTry(answer);
+  } catch (error) {
+    showText(byId(where), /** @type {Error} */ (error).message);
+  } finally {
+    setRunning(false);
+  }
+}
+
+/** @param {LessonLine | null} line @param {string} id @param {string} word */
+function showNeighbor(line, id, word) {
+  byId(id).hidden = line === null;
+  if (!line) return;
+  byId(id).href = `lesson.html?name=${encodeURIComponent(line.name)}`;
+  byId(id).textContent = `${word}: ${line.title}`;
+}
+
+function showLesson() {
+  const { title, number, count, minutes, question, sections, sources, terms, tries, pitfalls } = lesson;
+  document.title = `${title} · crossings`;
+  byId('title').textContent = title;
+  byId('place-text').textContent = `${number} of ${count} · ${minutes} min`;
+  for (const step of STEPS) {
+    if (step !== 'why') setHtml(/** @type {Element} */ (byId(step).querySelector('.text')), sections[step]);
+  }
+  setHtml(byId('question-text'), question.text);
+  const answers = question.answers.map((text, i) =>
+    h('label', { class: 'choice' }, h('input', { type: 'radio', name: 'guess', value: i }), fromHtml(text)),
+  );
+  byId('answers').replaceChildren(...answers);
+  byId('sources').replaceChildren(...sources.map((source, i) => program(source, i === 0)));
+  byId('terminal').textContent = lesson.terminal;
+  byId('terms').replaceChildren(...terms.map(explanation));
+  byId('tries').replaceChildren(
+    ...tries.map(({ label }, i) => h('button', { type: 'button', onclick: () => run(i, 'try-error') }, label)),
+  );
+  byId('pitfalls')
+    .querySelector('ul')
+    ?.replaceChildren(
+      ...pitfalls.map(({ name, title: about }) => h('li', {}, about, ' ', h('code', {}, `crossings pitfall ${name}`))),
+    );
+  byId('worksheet').replaceChildren(...worksheet(lesson));
+  showNeighbor(lesson.previous, 'previous', 'Previous');
+  showNeighbor(lesson.next, 'next', 'Next');
+  const first = lesson.shipped.find((candidate) => candidate.try === null);
+  byId('show-shipped').hidden = !first || !isLive;
+  byId('show-shipped').addEventListener('click', () => first && showRun(first));
+  if (!isLive) byId('start').textContent = 'Show the run';
+  byId('predict').hidden = false;
+  byId('steps').hidden = false;
+  showSteps();
+}
+
+function listen() {
+  byId('question').addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    const chosen = new FormData(byId('question')).get('guess');
+    guess = chosen === null ? null : Number(chosen);
+    begin('run', guess === null ? 'No guess.' : 'Your guess is noted. Run the program to see.');
+  });
+  byId('skip').addEventListener('click', () => begin('run', 'The question was skipped.'));
+  byId('start').addEventListener('click', () => run(null, 'run-error'));
+  byId('print').addEventListener('click', () => print());
+  byId('copy').addEventListener('click', async () => {
+    await navigator.clipboard.writeText(byId('terminal').textContent);
+    announce('Command copied.');
+  });
+  for (const box of document.querySelectorAll('[popover]')) placeBeside(/** @type {HTMLElement} */ (box));
+}
+
+/** Opens an explanation below its term, within the window. @param {HTMLElement} box */
+function placeBeside(box) {
+  box.addEventListener('toggle', () => {
+    const term = document.querySelector(`[popovertarget="${box.id}"]`);
+    if (!term || !box.matches(':popover-open')) return;
+    const { left, bottom } = term.getBoundingClientRect();
+    box.style.left = `${Math.max(8, Math.min(left, innerWidth - box.offsetWidth - 8))}px`;
+    box.style.top = `${Math.min(bottom + 6, innerHeight - box.offsetHeight - 8)}px`;
+  });
+}
+
+async function main() {
+  lesson = await lessonNamed(new URLSearchParams(location.search).get('name') ?? '');
+  showLesson();
+  listen();
+}
+main().catch((error) => showText(byId('page-error'), error.message));

@@ -1,0 +1,68 @@
+// Figures as bars, with the numbers beside them; a second run stands below the first.
+import { h } from '../shared/dom.js';
+import { significant } from '../shared/format.js';
+
+/** @param {string} figure 'apart8' -> 'apart 8' */
+const spaced = (figure) => figure.replace(/([a-z])([A-Z0-9])/g, '$1 $2').toLowerCase();
+
+/**
+ * @param {LessonPlot} plot
+ * @param {{name: string, figures: LessonFigures}[]} runs one, or a baseline and a candidate
+ */
+export function bars({ figures: names = [], labels = {}, unit, scale = 'linear' }, runs) {
+  const all = runs.flatMap(({ figures }) => names.flatMap((name) => figures[name]?.value ?? []));
+  const most = Math.max(...all, 0);
+  const least = Math.min(...all.filter((value) => value > 0));
+  /** @param {number} value */
+  const share = (value) => {
+    if (scale === 'linear' || least === most) return most > 0 ? value / most : 0;
+    return value > 0 ? 0.1 + (0.9 * Math.log(value / least)) / Math.log(most / least) : 0;
+  };
+  const rows = names.flatMap((name, i) =>
+    runs.map(({ name: run, figures }, which) => {
+      const figure = figures[name];
+      const bar = h('span', {
+        class: `bar part-${(i % 6) + 1}${which > 0 ? ' candidate' : ''}`,
+        'aria-hidden': 'true',
+      });
+      bar.style.setProperty('--share', String(figure ? Math.max(share(figure.value), 0.003) : 0));
+      const text = figure ? `${significant(figure.value)} ${unit ?? figure.unit}` : 'not measured';
+      return h(
+        'tr',
+        {},
+        h(
+          'th',
+          { scope: 'row' },
+          labels[name] ?? spaced(name),
+          runs.length > 1 ? h('span', { class: 'soft' }, ` ${run}`) : null,
+        ),
+        h('td', { class: 'track', 'aria-hidden': 'true' }, bar),
+        h('td', { class: 'value' }, text),
+      );
+    }),
+  );
+  const note = scale === 'log' ? h('caption', {}, 'The lengths are logarithmic: equal steps are equal ratios.') : null;
+  return h('table', { class: 'bars' }, note, h('tbody', {}, ...rows));
+}
+
+/** All figures of one run or two, side by side. @param {{name: string, figures: LessonFigures}[]} runs */
+export function table(runs) {
+  const names = [...new Set(runs.flatMap(({ figures }) => Object.keys(figures)))];
+  const heads = runs.map(({ name }) => h('th', { scope: 'col' }, name));
+  const rows = names.map((name) =>
+    h(
+      'tr',
+      {},
+      h('th', { scope: 'row' }, spaced(name)),
+      ...runs.map(({ figures }) =>
+        h('td', {}, figures[name] ? `${significant(figures[name].value)} ${figures[name].unit}` : '–'),
+      ),
+    ),
+  );
+  return h(
+    'table',
+    {},
+    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'figure'), ...heads)),
+    h('tbody', {}, ...rows),
+  );
+}

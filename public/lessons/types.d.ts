@@ -1,0 +1,46 @@
+// What the server says of lessons.
+interface LessonLine {
+  name: string;
+  number: number;
+  title: string;
+  minutes: number;
+}
+interface LessonAnswer extends LessonLine {
+  count: number;
+  question: { text: string; answers: string[] };
+  sections: Record<'predict' | 'run' | 'see' | 'try', string>;
+  worksheet: { question: string; answer: string }[];
+  kind: 'measure' | 'record' | 'theatre' | 'experiment';
+  see: LessonPlot | null;
+  terminal: string;
+  tries: { label: string; terminal: string }[];
+  sources: { file: string; path: string; text: string; lit: number[] }[];
+  pitfalls: { name: string; title: string }[];
+  terms: { term: string; id: string; text: string }[];
+  shipped: LessonRunAnswer[];
+  previous: LessonLine | null;
+  next: LessonLine | null;
+}
+interface LessonPlot {
+  kind: string;
+  figures?: string[];
+  labels?: Record<string, string>;
+  unit?: string;
+  scale?: 'linear' | 'log';
+}
+type LessonFigures = Record<string, { value: number; unit: string }>;
+interface LessonRunAnswer {
+  origin: 'here' | 'shipped';
+  try: number | null;
+  recordedAt: string;
+  environment: { cpu: string; cores: number; architecture: string; kernel: string; virtualization: string };
+  terminal: string;
+  figures: LessonFigures;
+  output: string[];
+  confinement: { namespaces: string | null; refused: string | null };
+  seconds: number;
+  trouble: string | null;
+  right: number | null;
+  why: string | null;
+  note: string | null;
+}

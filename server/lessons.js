@@ -1,0 +1,83 @@
+'use strict';
+// The routes of the lessons and pitfalls. A program runs while nothing else does, and ends when its client disconnects.
+const express = require('express');
+const { CrossingsError } = require('../lib/channel/errors.js');
+const { findLesson, listPitfalls } = require('../lib/lessons/folders.js');
+const { describeLesson, listLines, presentRun, runLesson } = require('../lib/lessons/lesson.js');
+const { HttpError } = require('./http-error.js');
+const schema = require('./request-schema.js');
+
+/** @typedef {import('../lib/lessons/lesson.js').LessonRun} LessonRun */
+
+/** @param {unknown} name */
+function lessonOf(name) {
+  try {
+    return findLesson(String(name));
+  } catch (error) {
+    if (!(error instanceof CrossingsError) || error.code !== 'ERR_USAGE') throw error;
+    throw new HttpError(404, 'ERR_NO_LESSON', error.message);
+  }
+}
+
+/** Runs the programs of lessons. */
+class Lessons {
+  #runs;
+  #closing = new AbortController();
+  /** @type {Promise<LessonRun> | null} */
+  #running = null;
+
+  /** @param {InstanceType<typeof import('./runs.js').Runs>} runs */
+  constructor(runs) {
+    this.#runs = runs;
+  }
+
+  /**
+   * @param {import('../lib/lessons/folders.js').Lesson} lesson
+   * @param {number | null} which
+   * @param {AbortSignal} disconnected aborted when the client disconnects
+   */
+  async run(lesson, which, disconnected) {
+    const signal = AbortSignal.any([disconnected, this.#closing.signal]);
+    try {
+      return await this.#runs.runExclusively('A lesson', () => {
+        this.#running = runLesson(lesson, which, { signal });
+        return this.#running;
+      });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      throw new HttpError(503, 'ERR_CANCELLED', 'The run was canceled.');
+    }
+  }
+
+  /** Cancel the run in progress and wait until its processes have ended. */
+  async close() {
+    this.#closing.abort();
+    await this.#running?.catch(() => {}); // run() has thrown this error to its caller
+  }
+}
+
+/**
+ * @param {Lessons} lessons
+ * @param {(response: import('express').Response) => AbortSignal} disconnectOf
+ */
+function lessonRoutes(lessons, disconnectOf) {
+  const router = express.Router();
+  router.get('/lessons', (_request, response) => {
+    response.json({ lessons: listLines() });
+  });
+  router.get('/lessons/:name', (request, response) => {
+    response.json(describeLesson(lessonOf(request.params.name)));
+  });
+  router.post('/lessons/:name/runs', async (request, response) => {
+    const lesson = lessonOf(request.params.name);
+    const { try: which } = schema.parse(schema.lessonBody(lesson.try?.length ?? 0), request.body);
+    const run = await lessons.run(lesson, which, disconnectOf(response));
+    response.status(201).json(presentRun(lesson, run, 'here'));
+  });
+  router.get('/pitfalls', (_request, response) => {
+    response.json({ pitfalls: listPitfalls().map(({ name, title, lesson }) => ({ name, title, lesson })) });
+  });
+  return router;
+}
+
+module.exports = { Lessons, lessonRoutes };

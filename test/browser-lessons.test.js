@@ -1,0 +1,149 @@
+/// <reference lib="dom" />
+'use strict';
+// Every lesson in its folder, played to its end by keyboard in a real browser, with the real server and the real programs.
+const { mkdtempSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { listLessons } = require('../lib/lessons/folders.js');
+const { describeInBrowser, expectAccessible, launchBrowser, openPage } = require('./browser.js');
+const { startLabHere } = require('./lab.js');
+
+/** @typedef {Awaited<ReturnType<typeof openPage>>} Page */
+
+const lessons = listLessons();
+
+describeInBrowser('the lessons', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lab-'));
+  /** @type {Awaited<ReturnType<typeof startLabHere>> & {baseUrl: string}} */ let lab;
+  /** @type {Awaited<ReturnType<typeof launchBrowser>>} */ let browser;
+  /** @type {Page} */ let page;
+
+  beforeAll(async () => {
+    const server = await startLabHere({ dataFolder: folder });
+    lab = { ...server, baseUrl: `http://127.0.0.1:${server.port}` };
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await lab?.close();
+    rmSync(folder, { recursive: true });
+  });
+  afterEach(async () => {
+    const troubles = page?.troubles() ?? [];
+    await page?.close();
+    expect(troubles).toEqual([]);
+  });
+
+  /** @param {string} path @param {any} [options] */
+  async function open(path, options) {
+    page = await openPage(browser, lab, path, options);
+  }
+  const focused = () => page.evaluate(() => document.activeElement?.id);
+  /** Reaches an element as a keyboard user does. @param {string} selector */
+  async function tabTo(selector) {
+    for (let i = 0; i < 60; i++) {
+      if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return;
+      await page.keyboard.press('Tab');
+    }
+    throw new Error(`Tab does not reach ${selector}.`);
+  }
+  async function expectGoodEverywhere() {
+    for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+      await page.emulateMedia({ colorScheme });
+      await expectAccessible(page);
+    }
+    for (const width of [320, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    }
+    await expectAccessible(page);
+    await page.setViewportSize({ width: 1440, height: 900 });
+  }
+
+  test.each(lessons.map((lesson) => /** @type {const} */ ([lesson.name, lesson])))(
+    '%s is played to its end by keyboard',
+    async (name, lesson) => {
+      await open(`/lesson.html?name=${name}`);
+      await page.locator('#predict').waitFor();
+      expect(await page.textContent('h1')).toBe(lesson.title);
+      await tabTo('input[name=guess]');
+      await page.keyboard.press('Space');
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.locator('#run').waitFor();
+      expect(await focused()).toBe('run-title');
+
+      await tabTo('#start');
+      await page.keyboard.press('Enter');
+      await page.locator('#see').waitFor();
+      expect(await focused()).toBe('see-title');
+      expect(await page.textContent('#origin')).toMatch(/^Measured on this machine/);
+      expect(await page.locator('#plot tr').count()).toBeGreaterThan(0);
+      expect(await page.textContent('#verdict')).toMatch(/^Your guess holds: |^You guessed: .*The figures say: /);
+      expect(await page.innerText('#why')).not.toMatch(/[{}]/);
+
+      if (lesson.try?.length) {
+        await tabTo('#tries button');
+        await page.keyboard.press('Enter');
+        await page.locator('#comparison').waitFor();
+        expect(await focused()).toBe('comparison-title');
+        expect(await page.textContent('#try-error')).toBe('');
+        expect(await page.innerText('#comparison')).not.toMatch(/[{}]/);
+      }
+      await expectGoodEverywhere();
+      await page.emulateMedia({ media: 'print' });
+      expect(await page.locator('.sheet').count()).toBe(2);
+      expect(await page.locator('.sheet li').count()).toBe(6);
+      expect(await page.locator('h1').isVisible()).toBe(false);
+      expect(await page.locator('.sheet').first().innerText()).not.toContain(
+        await page.locator('.reply').first().innerText(),
+      );
+
+      await page.emulateMedia({ media: 'screen' });
+      await page.goto(`${lab.baseUrl}/lessons.html`);
+      await page.locator('#lessons li.done').waitFor();
+    },
+  );
+
+  test('the list says where to start, remembers what is finished, and forgets it when asked', async () => {
+    await open('/lessons.html');
+    expect(await page.locator('#lessons li').count()).toBe(lessons.length);
+    expect(await page.textContent('#lessons li:first-child')).toContain('start here');
+    expect(await page.locator('#progress').isVisible()).toBe(false);
+    await page.evaluate((name) => localStorage.setItem('crossings-lessons', JSON.stringify([name])), lessons[0].name);
+    await page.reload();
+    await page.locator('#lessons li.done').waitFor();
+    expect(await page.textContent('#progress-text')).toBe(`1 of ${lessons.length} finished.`);
+    await expectGoodEverywhere();
+    await page.locator('#clear').focus();
+    await page.keyboard.press('Enter');
+    expect(await page.locator('#lessons li.done').count()).toBe(0);
+    expect(await page.textContent('#announcements')).toBe('Your progress was cleared.');
+    expect(await page.evaluate(() => localStorage.getItem('crossings-lessons'))).toBeNull();
+  });
+
+  test('a term is explained by keyboard, and the question can be skipped', async () => {
+    await open(`/lesson.html?name=${lessons[0].name}`);
+    await tabTo('.term');
+    await page.keyboard.press('Enter');
+    const open1 = page.locator('.explanation:popover-open');
+    await open1.waitFor();
+    expect(await open1.innerText()).toMatch(/^kernel\s+The part of the operating system/);
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    expect(await page.locator('.explanation:popover-open').count()).toBe(0);
+    await page.locator('#skip').focus();
+    await page.keyboard.press('Enter');
+    expect(await focused()).toBe('run-title');
+    expect(await page.textContent('#announcements')).toBe('The question was skipped.');
+  });
+
+  test('a lesson that does not exist is a sentence', async () => {
+    await open('/lesson.html?name=99-nothing');
+    await page.locator('#page-error').waitFor();
+    expect(await page.textContent('#page-error')).toMatch(
+      /^The lesson must be one of 01-kernel.*; got "99-nothing"\.$/,
+    );
+    page.troubles().length = 0; // the browser reports the 404
+  });
+});
