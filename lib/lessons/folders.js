@@ -20,7 +20,7 @@ const { CrossingsError } = require('../channel/errors.js');
  * @property {{kind: 'measure' | 'record', program: string, args?: string[]} | {kind: 'theatre', mechanism: string} |
  *   {kind: 'experiment', experiment: string, choices?: Record<string, string>}} run
  * @property {any} [see]
- * @property {Record<string, (number | [number, number])[]>} [source]
+ * @property {Record<string, string[]>} [source] texts in the lines that matter, by file
  * @property {Try[]} [try]
  * @property {string[]} [pitfalls]
  * @property {string[]} [terms]

@@ -122,14 +122,20 @@ function presentRun(lesson, run, origin) {
   };
 }
 
-/** @param {Lesson} lesson @param {string} file */
+/** A program, and the numbers of its lines that matter. @param {Lesson} lesson @param {string} file */
 function sourceOf(lesson, file) {
-  const lit = (lesson.source?.[file] ?? []).flatMap((range) => {
-    const [first, last] = Array.isArray(range) ? range : [range, range];
-    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
-  });
   const path = join(lesson.folder, file);
-  return { file, path: relative(root, path), text: readFileSync(path, 'utf8'), lit };
+  const text = readFileSync(path, 'utf8');
+  const lines = text.split('\n');
+  const lit = (lesson.source?.[file] ?? []).flatMap((part) => {
+    const found = lines.flatMap((content, i) => (content.includes(part) ? [i + 1] : []));
+    if (found.length > 0) return found;
+    throw new CrossingsError(
+      'ERR_LESSON',
+      `${relative(root, path)} has no line with "${part}", which lesson.json names.`,
+    );
+  });
+  return { file, path: relative(root, path), text, lit: lit.sort((x, y) => x - y) };
 }
 
 /** @param {string} name of a pitfall */

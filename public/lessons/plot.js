@@ -9,8 +9,9 @@ const spaced = (figure) => figure.replace(/([a-z])([A-Z0-9])/g, '$1 $2').toLower
  * @param {LessonPlot} plot
  * @param {{name: string, figures: LessonFigures}[]} runs one, or a baseline and a candidate
  */
-export function bars({ figures: names = [], labels = {}, unit, scale = 'linear' }, runs) {
-  const all = runs.flatMap(({ figures }) => names.flatMap((name) => figures[name]?.value ?? []));
+export function bars({ figures = [], labels = {}, unit, scale = 'linear' }, runs) {
+  const names = figures.filter((name) => runs.some((run) => name in run.figures));
+  const all = runs.flatMap((run) => names.flatMap((name) => run.figures[name]?.value ?? []));
   const most = Math.max(...all, 0);
   const least = Math.min(...all.filter((value) => value > 0));
   /** @param {number} value */
@@ -19,26 +20,29 @@ export function bars({ figures: names = [], labels = {}, unit, scale = 'linear' 
     return value > 0 ? 0.1 + (0.9 * Math.log(value / least)) / Math.log(most / least) : 0;
   };
   const rows = names.flatMap((name, i) =>
-    runs.map(({ name: run, figures }, which) => {
-      const figure = figures[name];
+    runs.flatMap(({ name: run, figures: measured }, which) => {
+      const figure = measured[name];
+      if (!figure) return [];
       const bar = h('span', {
         class: `bar part-${(i % 6) + 1}${which > 0 ? ' candidate' : ''}`,
         'aria-hidden': 'true',
       });
-      bar.style.setProperty('--share', String(figure ? Math.max(share(figure.value), 0.003) : 0));
-      const text = figure ? `${significant(figure.value)} ${unit ?? figure.unit}` : 'not measured';
-      return h(
-        'tr',
-        {},
+      bar.style.setProperty('--share', String(Math.max(share(figure.value), 0.003)));
+      const text = `${significant(figure.value)} ${unit ?? figure.unit}`;
+      return [
         h(
-          'th',
-          { scope: 'row' },
-          labels[name] ?? spaced(name),
-          runs.length > 1 ? h('span', { class: 'soft' }, ` ${run}`) : null,
+          'tr',
+          {},
+          h(
+            'th',
+            { scope: 'row' },
+            labels[name] ?? spaced(name),
+            runs.length > 1 ? h('span', { class: 'soft' }, ` ${run}`) : null,
+          ),
+          h('td', { class: 'track', 'aria-hidden': 'true' }, bar),
+          h('td', { class: 'value' }, text),
         ),
-        h('td', { class: 'track', 'aria-hidden': 'true' }, bar),
-        h('td', { class: 'value' }, text),
-      );
+      ];
     }),
   );
   const note = scale === 'log' ? h('caption', {}, 'The lengths are logarithmic: equal steps are equal ratios.') : null;

@@ -23,15 +23,21 @@ export function program({ file, path, text, lit }, open) {
       { class: isLit.has(i + 1) ? 'line lit' : 'line' },
       h('span', { class: 'line-number', 'aria-hidden': 'true' }, String(i + 1).padStart(3)),
       isLit.has(i + 1) ? h('mark', {}, line || ' ') : line,
-      '\n',
     ),
   );
-  return h(
+  const code = h('pre', { tabindex: '0', 'aria-label': `The program ${path}` }, ...rows);
+  const details = h(
     'details',
     { class: 'program', open },
     h('summary', {}, h('code', {}, file), h('span', { class: 'soft' }, ` ${lines.length} lines`)),
-    h('pre', { tabindex: '0', 'aria-label': `The program ${path}` }, ...rows),
+    code,
   );
+  // The lines that matter are in view when it opens.
+  const first = rows[Math.max(0, lit[0] - 4)];
+  details.addEventListener('toggle', () => {
+    if (first) code.scrollTop = first.offsetTop - rows[0].offsetTop;
+  });
+  return details;
 }
 
 /** The explanation that a term's button opens. @param {LessonAnswer['terms'][number]} term */
