@@ -71,7 +71,7 @@ int main(int argc, char **argv) {
     if (argc == 3 && !strcmp(argv[1], "--seals") && (!strcmp(argv[2], "0") || !strcmp(argv[2], "1")))
         seals = atoi(argv[2]);
     else if (argc > 1)
-        return fprintf(stderr, "The only option is --seals 0 or 1; got %s.\n", argv[1]), 2;
+        return fprintf(stderr, "--seals must be 0 or 1; got \"%s\".\n", argv[argc - 1]), 2;
 
     int fd = memfd_create("shared", MFD_ALLOW_SEALING); /* memory with a descriptor, but without a name */
     if (fd < 0 || ftruncate(fd, BYTES))
