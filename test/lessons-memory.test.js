@@ -41,10 +41,13 @@ test('two processes never hang with both fences', () => {
   expect(figures.numbers).toBeGreaterThan(0);
 });
 
-(availableParallelism() > 1 ? test : test.skip).each([0, 1])('two processes hang with %i of the two fences', (fences) => {
-  const once = () => figuresOf('09-spin-or-sleep/hang', ['--fences', fences, '--seconds', 3]);
-  eventually(once, ({ hangs }) => hangs === 1);
-});
+(availableParallelism() > 1 ? test : test.skip).each([0, 1])(
+  'two processes hang with %i of the two fences',
+  (fences) => {
+    const once = () => figuresOf('09-spin-or-sleep/hang', ['--fences', fences, '--seconds', 3]);
+    eventually(once, ({ hangs }) => hangs === 1);
+  },
+);
 
 test('at least one of two processes sees the other, if each has a fence between its store and its load', () => {
   const { figures } = figuresOf('09-spin-or-sleep/lost', ['--ms', 100]);
