@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define PAIR_ROUNDS 300       /* of each kind, at most */
-#define PAIR_SECONDS 3.0      /* then the measurement ends in any case */
+#define PAIR_SECONDS 2.0      /* then the measurement ends in any case */
 #define PAIR_ENOUGH 5         /* undisturbed rounds of a kind, to use them alone */
 #define PAIR_LOOKS 20000      /* at memory that does not change, before a process gives its core away */
 #define PAIR_MEMORY (1 << 20) /* bytes that the processes share */

@@ -67,7 +67,7 @@ static long read_messages(int protocol, double end, long *reads) {
 }
 
 int main(int argc, char **argv) {
-    int ms = option(argc, argv, "--ms", 500, 10, 1500);
+    int ms = option(argc, argv, "--ms", 300, 10, 1500);
     check_options(argc, argv);
     long reads[3], torn[3];
     slot = (struct slot *)begin_pair();

@@ -28,7 +28,7 @@ static void try_once(int number, int fences) {
 }
 
 int main(int argc, char **argv) {
-    int ms = option(argc, argv, "--ms", 1000, 10, 2000), tries[2] = {0}, both[2] = {0}, number = 0;
+    int ms = option(argc, argv, "--ms", 600, 10, 2000), tries[2] = {0}, both[2] = {0}, number = 0;
     check_options(argc, argv);
     sides = (struct side *)begin_pair();
     for (int fences = 0; fences < 2; fences++) {
