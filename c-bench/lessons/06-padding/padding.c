@@ -2,7 +2,7 @@
  * Does it matter where in memory two processes write? First each of them counts in a counter of its own. Then one hands
  * messages to the other through a slot: a flag says whose turn it is, and the message is some bytes behind the flag.
  */
-#include "../pair.h"
+#include "../common/pair.h"
 
 enum { REPEAT = 1000 };
 

@@ -2,7 +2,7 @@
  * One process waits for a flag in shared memory, and the other sets it. If the flag is a plain variable, the compiler
  * may read it once and never again: no other thread exists in its view of the program. Then the wait never ends.
  */
-#include "../pair.h"
+#include "../common/pair.h"
 
 /* Each function is in a section of its own, so that the program can print its machine code. */
 #define PLAIN __attribute__((noinline, section("stale_plain")))

@@ -2,7 +2,7 @@
  * One process writes messages into shared memory: 64 bytes, eight times the same number. The other copies them out. A
  * copy with two different numbers is torn: part of one message and part of another. Tried with three protocols.
  */
-#include "../pair.h"
+#include "../common/pair.h"
 
 enum { WORDS = 8, NONE = 0, RELAXED = 1, ORDERED = 2 };
 

@@ -2,7 +2,7 @@
  * A queue whose reader is slow. The sender could send far more messages than the reader can use. Does a larger queue
  * help? Prints how many messages arrive per second, and how old each one is when it is read.
  */
-#include "../pair.h"
+#include "../common/pair.h"
 
 enum { PER_ROUND = 256, KINDS = 4 };
 static const int slots_of[KINDS] = {1, 4, 16, 64};

@@ -2,7 +2,7 @@
  * How many slots does a queue need? One process sends messages of 56 bytes to the other through a ring of slots. Each
  * slot has a flag. If the next slot is still full, the sender waits: this is back-pressure.
  */
-#include "../pair.h"
+#include "../common/pair.h"
 
 enum { PER_ROUND = 2048, KINDS = 7, BATCHED = 6 };
 static const int slots_of[KINDS] = {1, 4, 16, 64, 256, 1024, 64}, batch_of[KINDS] = {1, 1, 1, 1, 1, 1, 16};

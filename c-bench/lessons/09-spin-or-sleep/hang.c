@@ -3,7 +3,7 @@
  * more, and goes to sleep. The other process wakes it if it sees the announcement. Without the two fences, one goes to
  * sleep just when the other has looked whether it sleeps. Then both wait for ever.
  */
-#include "../pair.h"
+#include "../common/pair.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -2,7 +2,7 @@
  * Two processes do the same at the same moment: each stores a word of its own, then loads the word of the other. One of
  * the two stores must have come first, so at least one process should see the other's. Do both ever miss it?
  */
-#include "../pair.h"
+#include "../common/pair.h"
 
 static struct side {
     _Alignas(128) int word;   /* the number of the try: my announcement */

@@ -2,7 +2,7 @@
  * Spin or sleep? Two processes hand a turn to and fro, on two cores and on one. A process that waits either looks at
  * the turn all the time, or asks the kernel to let it sleep until the turn changes.
  */
-#include "../pair.h"
+#include "../common/pair.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

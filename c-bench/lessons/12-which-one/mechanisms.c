@@ -2,7 +2,7 @@
  * The mechanisms of this course beside each other: messages of 56 bytes between two processes, there and back, and as
  * many as possible in one direction. In shared memory, a slot carries them, and its reader spins or sleeps.
  */
-#include "../pair.h"
+#include "../common/pair.h"
 
 #include <arpa/inet.h>
 #include <linux/futex.h>
