@@ -6,12 +6,12 @@ const { join } = require('node:path');
 const { CrossingsError } = require('../../channel/errors.js');
 const { eventOf, runNode, runProgram } = require('../../measure/programs.js');
 const { RoundTrips } = require('../../measure/round-trips.js');
-const { beginRun } = require('../../measure/run.js');
+const { beginRun, unlessShortened } = require('../../measure/run.js');
 const { Series } = require('../../measure/series.js');
 const { median } = require('../../measure/statistics.js');
 const { countCrossings } = require('./crossings.js');
 const { measureReferences } = require('./references.js');
-const { transports, workOf } = require('./transports.js');
+const { transports, workOf: wholeWorkOf } = require('./transports.js');
 
 const SIDE = join(__dirname, 'side.js');
 const SIZES = [32, 64, 65536];
@@ -65,6 +65,12 @@ function sampleCommand(pins, name, sizeBytes, { trips, messages }) {
   };
   const prefix = oneProcess ? pins.both : pins.first;
   return [...prefix, process.execPath, SIDE, JSON.stringify(task)];
+}
+
+/** The work of one sample. @param {import('./transports.js').Transport} transport @param {number} sizeBytes */
+function workOf(transport, sizeBytes) {
+  const { trips, messages } = wholeWorkOf(transport, sizeBytes);
+  return { trips: unlessShortened(trips), messages: unlessShortened(messages) };
 }
 
 /** The samples of one transport at one size. */
