@@ -99,7 +99,7 @@ describeInBrowser('a recording of any program', () => {
   test('shows the selected event with its payload, as text and in hex, its source line and what woke it', async () => {
     await open(deadlock());
     await page.locator('.event-row:not([hidden])', { hasText: 'read(3' }).click();
-    expect(await textOf('.payload')).toBe('hello␀ÿ');
+    expect(await textOf('.payload')).toBe('hello␀�');
     await page.getByLabel('hex').check();
     expect(await textOf('.payload')).toMatch(/^0000 {2}68 65 6c 6c 6f 00 ff +hello\.\.$/);
     expect(await textOf('.line[data-current]')).toContain('read(from, buffer, sizeof buffer);');
@@ -321,6 +321,118 @@ describeInBrowser('a recording of any program', () => {
     await open(trace);
     expect(await textOf('#stuck-text')).toBe(evil);
     expect(await page.locator('main img, main script').count()).toBe(0);
+  });
+
+  describe('the model', () => {
+    /** Run a function in the page with modules of the model. @param {string} name @param {(module: any, given: any) => unknown} use @param {unknown} [given] @returns {Promise<any>} */
+    const withModule = (name, use, given) =>
+      page.evaluate(
+        async (/** @type {[string, string, unknown]} */ [path, code, value]) => {
+          // biome-ignore lint/security/noGlobalEval: a function of this test, run in the page
+          const run = globalThis.eval(`(${code})`);
+          return run(await import(path), value);
+        },
+        [`/recording/model/${name}.js`, String(use), given],
+      );
+
+    test('a column of a lane is the sum over its calls, however far zoomed out', async () => {
+      const wrong = await withModule(
+        'recording',
+        async ({ recordingOf }, trace) => {
+          const { columnsOf } = await import(/** @type {string} */ ('/recording/model/lanes.js'));
+          const found = [];
+          const recording = recordingOf(trace);
+          for (const lane of recording.lanes) {
+            for (const [from, to, count] of [
+              [0, recording.durationNs, 50],
+              [recording.durationNs / 3, recording.durationNs / 2, 77],
+              [1000, 5000, 13],
+            ]) {
+              const columns = columnsOf(lane, from, to, count);
+              for (let c = 0; c < count; c++) {
+                const [begin, end] = [from + ((to - from) * c) / count, from + ((to - from) * (c + 1)) / count];
+                const sums = { call: 0, asleep: 0 };
+                for (const [i, event] of lane.calls.entries()) {
+                  const time = Math.max(0, Math.min(lane.ends[i], end) - Math.max(lane.starts[i], begin));
+                  sums[trace.events[event].sleeps > 0 ? 'asleep' : 'call'] += time / (end - begin);
+                }
+                for (const kind of /** @type {const} */ (['call', 'asleep'])) {
+                  if (Math.abs(sums[kind] - columns[kind][c]) > 1e-4)
+                    found.push([lane.tid, from, c, kind, sums[kind], columns[kind][c]]);
+                }
+              }
+            }
+          }
+          return found;
+        },
+        small(),
+      );
+      expect(wrong).toEqual([]);
+    });
+
+    test('who holds what follows from the intervals, and of a demo from its effects', async () => {
+      const held = await withModule(
+        'recording',
+        async ({ recordingOf }, trace) => {
+          const { openAt, otherEnds } = await import(/** @type {string} */ ('/recording/model/descriptors.js'));
+          const recording = recordingOf(trace);
+          const at = (/** @type {number} */ event) => {
+            const open = openAt(recording, recording.end[event]);
+            return open.map((/** @type {any} */ one) => {
+              const others = otherEnds(recording, open, one).map(
+                (/** @type {any} */ other) => `${other.pid}:${other.fd}`,
+              );
+              return `${one.pid}:${one.fd} ${one.end} < ${others.join(' ')}`;
+            });
+          };
+          return [
+            at(0),
+            at(trace.events.findIndex((/** @type {any} */ { name }) => name === 'clone')),
+            at(trace.events.length - 8),
+          ];
+        },
+        JSON.parse(shipped('pipe')),
+      );
+      const [{ pid: writer }, { pid: reader }] = JSON.parse(shipped('pipe')).processes;
+      expect(held).toEqual([
+        [`${reader}:3 read < ${reader}:4`, `${reader}:4 write < ${reader}:3`],
+        [
+          `${reader}:3 read < ${reader}:4 ${writer}:4`,
+          `${reader}:4 write < ${reader}:3 ${writer}:3`,
+          `${writer}:3 read < ${reader}:4 ${writer}:4`,
+          `${writer}:4 write < ${reader}:3 ${writer}:3`,
+        ],
+        [`${reader}:3 read < ${writer}:4`, `${writer}:4 write < ${reader}:3`],
+      ]);
+    });
+
+    test.each([
+      [
+        [0, 30_400_000, 8],
+        ['0 ms', '5 ms', '10 ms', '15 ms', '20 ms', '25 ms', '30 ms'],
+      ],
+      [
+        [3_000_000_100, 3_000_000_300, 4],
+        ['3.00000010 s', '3.00000015 s', '3.00000020 s', '3.00000025 s', '3.00000030 s'],
+      ],
+      [
+        [0, 90, 3],
+        ['0 ns', '50 ns'],
+      ],
+    ])('the time axis %j has round ticks with the digits they need', async ([from, to, most], texts) => {
+      const ticks = await withModule('axis', ({ ticksOf }, given) => ticksOf(...given), [from, to, most]);
+      expect(ticks.map((/** @type {any} */ { text }) => text)).toEqual(texts);
+    });
+
+    test.each([
+      ['plain', 'abc', [97, 98, 99]],
+      ['octal, of one to three digits', '\\0\\33\\3771', [0, 27, 255, 49]],
+      ['the escapes of C', '\\n\\t\\\\\\"', [10, 9, 92, 34]],
+      ['UTF-8', 'é', [195, 169]],
+      ['a backslash at the end', 'a\\', [97, 92]],
+    ])('the bytes of a payload: %s', async (_, text, bytes) => {
+      expect(await withModule('payload', ({ bytesOf }, given) => [...bytesOf(given)], text)).toEqual(bytes);
+    });
   });
 
   describe.each(/** @type {const} */ (['light', 'dark']))('%s', (colorScheme) => {

@@ -6,7 +6,7 @@ import './elements/open-descriptors.js';
 import './elements/trace-lanes.js';
 import './elements/wait-diagram.js';
 import { announce } from '../shared/announce.js';
-import { byId, h, showText } from '../shared/dom.js';
+import { byId, h, showParagraphs, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
 import { readAddress, recordingName, writeAddress } from './address.js';
 import { buildFilter, listenToFilter, showCount, showFilter } from './filter-form.js';
@@ -86,6 +86,9 @@ function show(opened) {
       .concat(when || machine ? '.' : ''),
   );
   parts.stuck.hidden = opened.stuck === null;
+  byId('stuck-title').textContent = opened.stuck?.deadlock ? 'Why it hangs' : 'What it was waiting for';
+  parts.stuck.classList.toggle('deadlock', opened.stuck?.deadlock === true);
+  showParagraphs(byId('notes'), opened.about.notes);
   byId('stuck-text').textContent = shortened(opened.stuck?.text ?? '', 2000);
   parts.waits.recording = opened;
   parts.lanes.recording = opened;

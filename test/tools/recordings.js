@@ -58,7 +58,7 @@ function deadlock() {
       args: ['4<pipe A>', '"hello <img src=x onerror=alert(1)>"', '35'],
       result: '35',
       fds: [4],
-      payload: 'hello <img src=x onerror=alert(1)>\n',
+      payload: 'hello <img src=x onerror=alert(1)>\\n',
       source: { file: 'fill.c', line: 5 },
     }),
     call(child, {
@@ -70,7 +70,7 @@ function deadlock() {
       fds: [3],
       sleeps: 1,
       wokenBy: 6,
-      payload: 'hello\u0000\u00ff',
+      payload: 'hello\\0\\377',
       source: { file: 'fill.c', line: 6 },
     }),
     call(parent, {

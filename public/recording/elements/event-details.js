@@ -1,8 +1,9 @@
 // <event-details>: everything that is known of the selected event. Other events that it names are buttons.
 import { h } from '../../shared/dom.js';
 import { counted, duration } from '../../shared/format.js';
-import { ASLEEP, DECODED, FAILED, NEVER_RETURNED, STEP } from '../model/flags.js';
-import { bytesOf, hexLines, visibleText } from '../model/payload.js';
+import { argsOf, payloadOf } from '../model/event-texts.js';
+import { ASLEEP, DECODED, FAILED, NEVER_RETURNED, PAYLOAD, SIGNAL, STEP } from '../model/flags.js';
+import { bytesOf, hexLines, textOf, visibleText } from '../model/payload.js';
 import { laneName, resultText, shortened } from '../model/text.js';
 
 /** @typedef {import('../model/types.js').Recording} Recording */
@@ -37,12 +38,12 @@ export class EventDetails extends HTMLElement {
 
   /** @param {Recording} recording @param {number} event */
   #rows(recording, event) {
-    const { t, end, flags, args, sleeps, wokenBy } = recording;
+    const { t, end, flags, sleeps, wokenBy } = recording;
     /** @type {HTMLElement[]} */
     const rows = [];
     const row = (/** @type {string} */ term, /** @type {(Node | string)[]} */ ...content) =>
       rows.push(h('dt', {}, term), h('dd', {}, ...content));
-    for (const [i, arg] of args[event].entries())
+    for (const [i, arg] of argsOf(recording, event).entries())
       row(`argument ${i + 1}`, h('code', {}, visibleText(shortened(arg, MOST_TEXT))));
     const result = resultText(recording, event);
     if (result)
@@ -51,12 +52,13 @@ export class EventDetails extends HTMLElement {
         h('code', { class: flags[event] & FAILED ? 'failed' : '' }, visibleText(shortened(result, MOST_TEXT))),
       );
     row('began', `${(t[event] / 1e6).toLocaleString('en-US', { minimumFractionDigits: 6 })} ms`);
-    row(
-      'took',
-      flags[event] & NEVER_RETURNED
-        ? `it did not return before the recording ended, ${duration(recording.durationNs - t[event])} later`
-        : duration(end[event] - t[event]),
-    );
+    if (!(flags[event] & SIGNAL))
+      row(
+        'took',
+        flags[event] & NEVER_RETURNED
+          ? `it did not return before the recording ended, ${duration(recording.durationNs - t[event])} later`
+          : duration(end[event] - t[event]),
+      );
     if (flags[event] & ASLEEP) row('slept', sleeps[event] > 0 ? counted(sleeps[event], 'time') : 'until the end');
     if (wokenBy[event] >= 0) row('woken by', this.#link(wokenBy[event]));
     const woken = this.#woken(recording, event);
@@ -84,9 +86,10 @@ export class EventDetails extends HTMLElement {
   }
 
   /** @param {Recording} recording @param {number} event */
-  #payload({ payload, flags }, event) {
-    const text = payload[event];
-    if (text === null) return [];
+  #payload(recording, event) {
+    const { flags, bytes: transferred } = recording;
+    if (!(flags[event] & PAYLOAD)) return [];
+    const text = payloadOf(recording, event);
     const area = h('pre', { class: 'payload', tabindex: 0, role: 'group', 'aria-label': 'Payload' });
     if (flags[event] & DECODED) {
       area.textContent = text;
@@ -94,8 +97,10 @@ export class EventDetails extends HTMLElement {
     }
     const bytes = bytesOf(text);
     const show = () => {
-      area.textContent = this.#asHex ? hexLines(bytes).join('\n') : visibleText(shortened(text, MOST_TEXT));
+      area.textContent = this.#asHex ? hexLines(bytes).join('\n') : textOf(bytes);
     };
+    const all = Math.max(transferred[event], bytes.length);
+    const size = `Payload, ${counted(all, 'byte')}${all > bytes.length ? `, the first ${bytes.length}` : ''}`;
     const choose = (/** @type {boolean} */ hex, /** @type {string} */ label) => {
       const input = h('input', { type: 'radio', name: 'payload-form', checked: this.#asHex === hex });
       input.addEventListener('change', () => {
@@ -106,13 +111,7 @@ export class EventDetails extends HTMLElement {
     };
     show();
     return [
-      h(
-        'fieldset',
-        { class: 'payload-form' },
-        h('legend', {}, `Payload, ${counted(bytes.length, 'byte')}`),
-        choose(false, 'text'),
-        choose(true, 'hex'),
-      ),
+      h('fieldset', { class: 'payload-form' }, h('legend', {}, size), choose(false, 'text'), choose(true, 'hex')),
       area,
     ];
   }

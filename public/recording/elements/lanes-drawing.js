@@ -157,26 +157,28 @@ function drawLane(ink, looks, { recording, from, to, left, right }, { lane: inde
 function drawColumns(ink, looks, lane, { from, to, left, right, middle }) {
   const count = Math.ceil((right - left) / COLUMN);
   const { call, asleep } = columnsOf(lane, from, to, count);
-  const bottom = middle + BAR / 2;
-  const fill = (/** @type {string | CanvasPattern} */ style, /** @type {(i: number) => [number, number]} */ part) => {
+  const bottom = Math.round(middle + BAR / 2);
+  // Heights in whole pixels, at least one for what is there at all. Neighbors of one height are one rectangle.
+  const high = (/** @type {number} */ share) => (share > 0 ? Math.max(1, Math.round(Math.min(share, 1) * BAR)) : 0);
+  const fill = (
+    /** @type {string | CanvasPattern} */ style,
+    /** @type {(i: number) => number} */ low,
+    /** @type {Float32Array} */ shares,
+  ) => {
     ink.fillStyle = style;
-    ink.beginPath();
-    for (let i = 0; i < count; i++) {
-      const [low, share] = part(i);
-      if (share > 0) ink.rect(left + i * COLUMN, bottom - (low + share) * BAR, COLUMN, share * BAR);
+    for (let i = 0; i < count; ) {
+      const [from, height] = [low(i), high(shares[i])];
+      let after = i + 1;
+      while (after < count && low(after) === from && high(shares[after]) === height) after++;
+      if (height > 0) ink.fillRect(left + i * COLUMN, bottom - from - height, (after - i) * COLUMN, height);
+      i = after;
     }
-    ink.fill();
   };
-  // A call is never invisible: at least a pixel high.
-  const least = (/** @type {number} */ share) => (share > 0 ? Math.min(1, Math.max(share, 1.5 / BAR)) : 0);
   // Calls from the bottom, sleep above them, user space what is left.
-  const sleeping = (/** @type {number} */ i) => {
-    const share = least(asleep[i]);
-    return /** @type {[number, number]} */ ([Math.min(least(call[i]), 1 - share), share]);
-  };
-  fill(looks.asleep, sleeping);
-  if (looks.hatch) fill(looks.hatch, sleeping);
-  fill(looks.call, (i) => [0, least(call[i])]);
+  const above = (/** @type {number} */ i) => Math.min(high(call[i]), BAR - high(asleep[i]));
+  fill(looks.asleep, above, asleep);
+  if (looks.hatch) fill(looks.hatch, above, asleep);
+  fill(looks.call, () => 0, call);
 }
 
 /**
@@ -300,7 +302,9 @@ function drawSelection(ink, looks, scene, x, y) {
   const { recording, selected, axis, height, left, right } = scene;
   if (selected < 0) return;
   const begin = x(recording.t[selected]);
-  const until = Number.isNaN(recording.end[selected]) ? recording.durationNs : recording.end[selected];
+  const until = Number.isNaN(recording.end[selected])
+    ? recording.lanes[recording.lane[selected]].end
+    : recording.end[selected];
   ink.fillStyle = looks.focus;
   ink.fillRect(Math.round(begin) - 1, axis, 2, height);
   const middle = middleOf(scene, y(recording.lane[selected]));

@@ -1,9 +1,9 @@
 // <open-descriptors>: what each process holds open after the selected event, and who holds the other end. Dispatches
 // "object" (detail: the index of an object) when the user wants only the events of one.
 import { h } from '../../shared/dom.js';
-import { counted, duration } from '../../shared/format.js';
+import { duration } from '../../shared/format.js';
 import { openAt, otherEnds } from '../model/descriptors.js';
-import { processName, shortened } from '../model/text.js';
+import { manyProcesses, processName, shortened } from '../model/text.js';
 
 /**
  * @typedef {import('../model/types.js').Recording} Recording
@@ -32,9 +32,7 @@ export class OpenDescriptors extends HTMLElement {
     this.replaceChildren(
       h('p', { class: 'soft' }, `At ${duration(at)}, after the selected event.`),
       ...parts,
-      ...(more > 0
-        ? [h('p', { class: 'soft' }, `${counted(more, 'more process').replace('processs', 'processes')}.`)]
-        : []),
+      ...(more > 0 ? [h('p', { class: 'soft' }, `And ${manyProcesses(more)} more.`)] : []),
     );
   }
 
@@ -70,31 +68,36 @@ export class OpenDescriptors extends HTMLElement {
   /** @param {Descriptor[]} open @param {Descriptor} one */
   #row(open, one) {
     const recording = /** @type {Recording} */ (this.recording);
-    const { name, kind } = recording.objects[one.object];
+    const { name } = recording.objects[one.object];
     const onclick = () => this.dispatchEvent(new CustomEvent('object', { detail: one.object, bubbles: true }));
     const title = `Show only the events of ${shortened(name, 100)}`;
     const button = h('button', { type: 'button', class: 'link', title, onclick }, shortened(name, 100));
-    const end = one.end ? `, ${one.end === 'read' || one.end === 'write' ? `${one.end} end` : one.end}` : '';
     return h(
       'tr',
       {},
       h('th', { scope: 'row' }, one.fd < 0 ? 'mapped' : String(one.fd)),
-      h(
-        'td',
-        {},
-        button,
-        h('span', { class: 'soft' }, `${name.toLowerCase().includes(kind.toLowerCase()) ? '' : ` ${kind}`}${end}`),
-      ),
+      h('td', {}, button, h('span', { class: 'soft' }, aboutText(recording.objects[one.object], one.end))),
       h('td', {}, holdersText(recording, otherEnds(recording, open, one), one)),
     );
   }
 }
 
+/** What an object is, and which end. @param {import('../model/types.js').KernelObject} object @param {string | null} end */
+function aboutText({ name, kind, listens, local, remote }, end) {
+  const address = listens && local ? `listens at ${local}` : remote ? `${local} to ${remote}` : local;
+  const which = end === 'both' ? '' : end === 'read' || end === 'write' ? `${end} end` : end;
+  const parts = [name.toLowerCase().includes(kind.toLowerCase()) || kind === 'file' ? '' : kind, which, address];
+  const said = parts.filter(Boolean).join(', ');
+  return said && `, ${shortened(said, 160)}`;
+}
+
 /** @param {Recording} recording @param {Descriptor[]} holders @param {Descriptor} one */
 function holdersText(recording, holders, one) {
-  const { kind, peer } = recording.objects[one.object];
+  const { kind, peer, outside, listens, remote } = recording.objects[one.object];
   const connected = one.end === 'read' || one.end === 'write' || peer >= 0;
-  if (holders.length === 0) return connected ? 'nobody' : ['file', 'terminal'].includes(kind) ? '' : '–';
+  if (listens || ['file', 'folder', 'device', 'terminal'].includes(kind)) return '';
+  if (holders.length === 0 && (outside || (remote && peer < 0))) return 'a process that was not recorded';
+  if (holders.length === 0) return connected ? 'nobody' : '–';
   /** @type {Map<number, number[]>} */
   const byProcess = new Map();
   for (const { pid, fd } of holders) byProcess.set(pid, [...(byProcess.get(pid) ?? []), fd]);
@@ -107,7 +110,8 @@ function holdersText(recording, holders, one) {
     return numbers ? `${who} (fd ${numbers})` : who;
   });
   const more = byProcess.size - texts.length;
-  return texts.join('; ') + (more > 0 ? ` and ${more} more` : '');
+  const others = outside ? '; perhaps others' : '';
+  return texts.join('; ') + (more > 0 ? ` and ${more} more` : '') + others;
 }
 
 customElements.define('open-descriptors', OpenDescriptors);

@@ -345,6 +345,7 @@ function legend() {
     item('asleep', 'asleep in a call'),
     item('user', 'in user space'),
     item('failed', 'failed'),
+    item('step', 'step or signal'),
   );
 }
 

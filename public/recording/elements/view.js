@@ -23,7 +23,7 @@ export class View {
   }
 
   get complete() {
-    return this.length >= this.#end;
+    return this.length >= this.#end * 0.9999;
   }
 
   /** @param {number} from @param {number} to */
@@ -47,6 +47,7 @@ export class View {
 
   /** Makes a time visible. @param {number} at */
   reveal(at) {
+    if (this.complete) return;
     const margin = this.length * 0.1;
     if (at < this.from + margin / 2 || at > this.to - margin / 2) this.show(at - this.length / 2, at + this.length / 2);
   }

@@ -134,14 +134,19 @@ function arrow(a, b, text, waits) {
 }
 
 /** @param {Recording} recording @param {import('../model/types.js').Wait} wait */
-export function waitText(recording, { pid, tid, call, object, heldBy }) {
+export function waitText(recording, { pid, tid, call, object, fd, heldBy }) {
   const thread = tid === pid ? '' : `, thread ${tid},`;
-  const on = recording.objects[object] ? ` on ${shortened(recording.objects[object].name, 80)}` : '';
+  const number = fd === null ? '' : ` (fd ${fd})`;
+  const on = recording.objects[object] ? ` on ${shortened(recording.objects[object].name, 80)}${number}` : '';
   const holders = heldBy.slice(0, 6).map((holder) => {
     const who = holder.pid === pid ? 'itself' : processName(recording, holder.pid);
+    if (holder.tid !== null) return `thread ${holder.tid}`;
     return holder.fd === null || holder.fd < 0 ? who : `${who} (fd ${holder.fd})`;
   });
-  const held = holders.length > 0 ? `, held by ${holders.join(', ')}` : '';
+  const held =
+    holders.length > 0
+      ? `, ${heldBy.some((holder) => holder.tid !== null) || !recording.objects[object] ? 'waiting for' : 'held by'} ${holders.join(', ')}`
+      : '';
   return `${processName(recording, pid)}${thread} sleeps in ${call}()${on}${held}.`;
 }
 

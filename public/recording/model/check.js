@@ -131,6 +131,8 @@ function checkObjects(trace) {
     text(one.kind, `objects[${i}].kind`);
     text(one.name, `objects[${i}].name`, LIMITS.textCharacters);
     optional(objectId)(one.peer, `objects[${i}].peer`);
+    maybeText(one.local, `objects[${i}].local`);
+    maybeText(one.remote, `objects[${i}].remote`);
   }
   for (const [i, entry] of array(trace.descriptors ?? [], 'descriptors', LIMITS.descriptors).entries()) {
     const path = `descriptors[${i}]`;
@@ -165,6 +167,10 @@ function checkEvent(event, path, pids, count) {
   for (const [i, fd] of array(event.fds ?? [], `${path}.fds`, LIMITS.descriptorsOfEvent).entries()) {
     integer(fd, `${path}.fds[${i}]`, -1);
   }
+  for (const [i, id] of array(event.objects ?? [], `${path}.objects`, LIMITS.descriptorsOfEvent).entries()) {
+    objectId(id, `${path}.objects[${i}]`);
+  }
+  maybeTime(event.bytes, `${path}.bytes`);
   maybeInteger(event.sleeps, `${path}.sleeps`, 0, 2 ** 31 - 1);
   maybeInteger(event.wokenBy, `${path}.wokenBy`, 0, count - 1);
   if (event.source !== null && event.source !== undefined) {
@@ -193,22 +199,24 @@ function checkSources(trace) {
   }
 }
 
-/** @param {any} trace */
-function checkStuck(trace) {
-  if (trace.stuck === null || trace.stuck === undefined) return;
-  const stuck = object(trace.stuck, 'stuck');
-  text(stuck.text, 'stuck.text', LIMITS.textCharacters);
-  for (const [i, entry] of array(stuck.waits ?? [], 'stuck.waits', LIMITS.waits).entries()) {
-    const path = `stuck.waits[${i}]`;
+/** @param {any} trace @param {'stuck' | 'waiting'} field */
+function checkWaits(trace, field) {
+  if (trace[field] === null || trace[field] === undefined) return;
+  const stuck = object(trace[field], field);
+  text(stuck.text, `${field}.text`, LIMITS.textCharacters);
+  for (const [i, entry] of array(stuck.waits ?? [], `${field}.waits`, LIMITS.waits).entries()) {
+    const path = `${field}.waits[${i}]`;
     const wait = object(entry, path);
     integer(wait.pid, `${path}.pid`, 1);
     maybeInteger(wait.tid, `${path}.tid`, 1);
     maybeInteger(wait.event, `${path}.event`, 0, trace.events.length - 1);
     text(wait.call, `${path}.call`);
+    maybeInteger(wait.fd, `${path}.fd`);
     optional(objectId)(wait.object, `${path}.object`);
     for (const [k, one] of array(wait.heldBy ?? [], `${path}.heldBy`, LIMITS.processes).entries()) {
       integer(object(one, `${path}.heldBy[${k}]`).pid, `${path}.heldBy[${k}].pid`, 1);
       maybeInteger(one.fd, `${path}.heldBy[${k}].fd`, -1);
+      maybeInteger(one.tid, `${path}.heldBy[${k}].tid`, 1);
     }
   }
 }
@@ -233,6 +241,7 @@ export function checkTrace(trace) {
   maybeText(trace.recordedAt, 'recordedAt');
   maybeTime(trace.durationNs, 'durationNs');
   maybeText(trace.ended, 'ended');
+  for (const [i, note] of array(trace.notes ?? [], 'notes', LIMITS.notes).entries()) text(note, `notes[${i}]`);
   maybeInteger(trace.status, 'status', Number.MIN_SAFE_INTEGER);
   optional((value, path) => (typeof value === 'number' ? integer(value, path) : text(value, path)))(
     trace.signal,
@@ -242,7 +251,8 @@ export function checkTrace(trace) {
   checkObjects(trace);
   for (let i = 0; i < trace.events.length; i++) checkEvent(trace.events[i], `events[${i}]`, pids, trace.events.length);
   checkSources(trace);
-  checkStuck(trace);
+  checkWaits(trace, 'stuck');
+  checkWaits(trace, 'waiting');
 }
 
 /** The trace in a file. @param {string} content @returns {any} */

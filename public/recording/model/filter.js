@@ -1,4 +1,6 @@
 // Which events the log shows and the lanes mark: by text, call, process or thread, object, failure and sleep.
+
+import { searchable } from './event-texts.js';
 import { ASLEEP, FAILED } from './flags.js';
 
 /**
@@ -18,7 +20,7 @@ const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /** The events that match, ascending. @param {Recording} recording @param {Filter} filter @returns {Int32Array} */
 export function matchingEvents(recording, filter) {
-  const { count, name, names, flags, lane, lanes, objectStart, objectList, args, result, payload } = recording;
+  const { count, name, names, flags, lane, lanes, objectStart, objectList } = recording;
   const found = new Int32Array(count);
   const needed = (filter.errors ? FAILED : 0) | (filter.sleeping ? ASLEEP : 0);
   const call = filter.call === '' ? -1 : names.indexOf(filter.call);
@@ -38,11 +40,7 @@ export function matchingEvents(recording, filter) {
       while (k < objectStart[i + 1] && objectList[k] !== object) k++;
       if (k === objectStart[i + 1]) continue;
     }
-    if (pattern && !named?.[name[i]]) {
-      const content = payload[i];
-      if (!pattern.test(result[i]) && !args[i].some((arg) => pattern.test(arg)) && !(content && pattern.test(content)))
-        continue;
-    }
+    if (pattern && !named?.[name[i]] && !pattern.test(searchable(recording, i))) continue;
     found[n++] = i;
   }
   return found.slice(0, n);

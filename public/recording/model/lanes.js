@@ -44,9 +44,15 @@ export function lanesOf(trace, { t, end, flags, durationNs }) {
     if (!threads.has(`${pid} ${pid}`) && known.length === 0) add(i, pid, {});
   }
   const processOf = new Map(processes.map(({ pid }, i) => [pid, i]));
-  for (const [i, { pid, tid = pid }] of trace.events.entries()) {
-    if (!threads.has(`${pid} ${tid}`)) add(processOf.get(pid) ?? 0, tid, {});
-    threads.get(`${pid} ${tid}`)?.events.push(i);
+  let before = { pid: -1, tid: -1, events: /** @type {number[]} */ ([]) };
+  for (let i = 0; i < trace.events.length; i++) {
+    const { pid, tid = pid } = trace.events[i];
+    if (pid !== before.pid || tid !== before.tid) {
+      const key = `${pid} ${tid}`;
+      if (!threads.has(key)) add(processOf.get(pid) ?? 0, tid, {});
+      before = { pid, tid, events: threads.get(key)?.events ?? [] };
+    }
+    before.events.push(i);
   }
   const sorted = [...threads.values()].sort((a, b) => a.process - b.process); // stable: threads stay in the file's order
   const lane = new Int32Array(t.length);

@@ -11,6 +11,7 @@ export const LIMITS = {
   objects: 100_000,
   descriptors: 200_000,
   waits: 1000,
+  notes: 20,
   files: 500,
   sourceCharacters: 8 * MIB, // all files together
   argumentsOfEvent: 64,

@@ -10,11 +10,25 @@ export const visibleText = (text) =>
     String.fromCharCode(one === '\u007f' ? 0x2421 : 0x2400 + one.charCodeAt(0)),
   );
 
-/** The bytes of a text: one each if all are below 256, as recordings hold binary data, else UTF-8. @param {string} text */
+/** @type {Record<string, number>} */
+const ESCAPES = { n: 10, t: 9, r: 13, v: 11, f: 12, b: 8, a: 7, e: 27 };
+
+/** The bytes of a text with the escapes of C, as recordings hold them: "a\n\377". @param {string} text */
 export function bytesOf(text) {
-  const codes = Uint16Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
-  return codes.every((code) => code < 256) ? Uint8Array.from(codes) : new TextEncoder().encode(text);
+  const encoder = new TextEncoder();
+  const parts = text.match(/\\[0-7]{1,3}|\\x[0-9a-f]{1,2}|\\.|[^\\]+|\\$/gis) ?? [];
+  return Uint8Array.from(
+    parts.flatMap((part) => {
+      if (!part.startsWith('\\') || part.length === 1) return [...encoder.encode(part)];
+      if (/[0-7]/.test(part[1])) return [Number.parseInt(part.slice(1), 8) & 255];
+      if (part[1] === 'x' && part.length > 2) return [Number.parseInt(part.slice(2), 16)];
+      return part[1] in ESCAPES ? [ESCAPES[part[1]]] : [...encoder.encode(part.slice(1))];
+    }),
+  );
 }
+
+/** Bytes as text, if they are UTF-8 or nearly. @param {Uint8Array} bytes */
+export const textOf = (bytes) => visibleText(new TextDecoder().decode(bytes));
 
 /** Lines of "00000010  68 65 6c …  hel". @param {Uint8Array} bytes @returns {string[]} */
 export function hexLines(bytes) {

@@ -1,7 +1,8 @@
 // From a trace, as the file has it, to a recording in columns: typed arrays, so that 100,000 events need little memory, can be
 // sent from a worker, and can be filtered and drawn without looking at an object for each event.
 import { descriptorsOf, objectFinder } from './descriptors.js';
-import { ASLEEP, DECODED, FAILED, NEVER_RETURNED, STEP } from './flags.js';
+import { Texts } from './event-texts.js';
+import { ASLEEP, DECODED, FAILED, NEVER_RETURNED, PAYLOAD, SIGNAL, STEP } from './flags.js';
 import { lanesOf } from './lanes.js';
 
 /** @typedef {import('./types.js').Recording} Recording */
@@ -38,6 +39,7 @@ function aboutOf(trace) {
     signal: trace.signal === null || trace.signal === undefined ? null : String(trace.signal),
     payloads: trace.payloads !== false,
     dropped: Number.isFinite(trace.dropped) ? trace.dropped : 0,
+    notes: trace.notes ?? [],
   };
 }
 
@@ -76,6 +78,26 @@ function objectsInText({ args = [], result = '', effects = [] }, index) {
   return [...found];
 }
 
+/** Why it hangs, or what it waited for. @param {any} trace @param {(id: any) => number} numberOf @returns {Recording['stuck']} */
+function stuckOf(trace, numberOf) {
+  const found = trace.stuck ?? trace.waiting;
+  if (!found) return null;
+  const waits = (found.waits ?? []).map((/** @type {any} */ wait) => ({
+    pid: wait.pid,
+    tid: wait.tid ?? wait.pid,
+    event: wait.event ?? -1,
+    call: wait.call,
+    object: numberOf(wait.object),
+    fd: wait.fd ?? null,
+    heldBy: (wait.heldBy ?? []).map((/** @type {any} */ { pid, fd, tid }) => ({
+      pid,
+      fd: fd ?? null,
+      tid: tid ?? null,
+    })),
+  }));
+  return { text: found.text, deadlock: Boolean(trace.stuck), waits };
+}
+
 /** @param {any} trace a checked one @returns {Recording} */
 export function recordingOf(trace) {
   const { events } = trace;
@@ -86,15 +108,23 @@ export function recordingOf(trace) {
       (trace.objects ?? []).map((/** @type {any} */ one, /** @type {number} */ i) => [String(one.id), i])
     ),
   );
-  const objects = (trace.objects ?? []).map((/** @type {any} */ { id, kind, name, peer }) => ({
-    id: String(id),
-    kind,
-    name,
-    peer: peer === null || peer === undefined ? -1 : (objectIndex.get(String(peer)) ?? -1),
+  const numberOf = (/** @type {any} */ id) =>
+    id === null || id === undefined ? -1 : (objectIndex.get(String(id)) ?? -1);
+  const objects = (trace.objects ?? []).map((/** @type {any} */ one) => ({
+    id: String(one.id),
+    kind: one.kind,
+    name: one.name,
+    peer: numberOf(one.peer),
+    outside: one.outside === true,
+    listens: one.listens === true || one.kind === 'listener',
+    local: one.local ?? '',
+    remote: one.remote ?? '',
   }));
   const descriptors = descriptorsOf(trace, objectIndex, durationNs);
   const find = objectFinder(descriptors);
-  const stuckEvents = new Set((trace.stuck?.waits ?? []).map((/** @type {any} */ { event }) => event));
+  const stuckEvents = new Set(
+    ((trace.stuck ?? trace.waiting)?.waits ?? []).map((/** @type {any} */ { event }) => event),
+  );
   const names = new Names();
   const files = new Names();
 
@@ -109,20 +139,29 @@ export function recordingOf(trace) {
   const objectStart = new Int32Array(count + 1);
   /** @type {number[]} */
   const objectList = [];
-  /** @type {string[][]} */ const args = new Array(count);
-  /** @type {string[]} */ const result = new Array(count);
-  /** @type {(string | null)[]} */ const payload = new Array(count);
+  const texts = new Texts(count);
+  const bytes = new Float64Array(count).fill(-1);
   let calls = 0;
+
+  /** @param {any} event @returns {number[]} */
+  const objectsTouched = (event) => {
+    const { pid, t: from, end: to } = event;
+    if (event.objects) return event.objects.map(numberOf).filter((/** @type {number} */ one) => one >= 0);
+    if (!event.fds) return objectsInText(event, objectIndex);
+    const found = event.fds.map((/** @type {number} */ fd) => find(pid, fd, from, to ?? durationNs));
+    return found.filter((/** @type {number} */ one) => one >= 0);
+  };
 
   for (let i = 0; i < count; i++) {
     const event = events[i];
     t[i] = event.t;
     end[i] = event.end ?? Number.NaN;
     name[i] = names.number(event.name);
-    args[i] = event.args ?? [];
-    result[i] = event.result ?? '';
-    payload[i] = payloadText(event.payload);
+    const result = event.result ?? '';
+    const payload = payloadText(event.payload);
+    texts.add(event.args ?? [], result, payload ?? '');
     sleeps[i] = event.sleeps ?? 0;
+    bytes[i] = event.bytes ?? -1;
     wokenBy[i] = event.wokenBy ?? -1;
     if (event.source) {
       file[i] = files.number(event.source.file);
@@ -132,30 +171,19 @@ export function recordingOf(trace) {
     if (call) calls++;
     flags[i] =
       (call ? 0 : STEP) |
-      (/^-(1\b|E[A-Z])/.test(result[i]) ? FAILED : 0) |
+      (event.kind === 'signal' ? SIGNAL : 0) |
+      (result.startsWith('-') && /^-(1\b|E[A-Z])/.test(result) ? FAILED : 0) |
+      (payload === null ? 0 : PAYLOAD) |
       (sleeps[i] > 0 || stuckEvents.has(i) ? ASLEEP : 0) |
       (event.end === null || event.end === undefined ? NEVER_RETURNED : 0) |
       (event.payload !== null && typeof event.payload === 'object' ? DECODED : 0);
-    const until = event.end ?? durationNs;
-    const touched = event.fds
-      ? event.fds
-          .map((/** @type {number} */ fd) => find(event.pid, fd, event.t, until))
-          .filter((/** @type {number} */ one) => one >= 0)
-      : objectsInText(event, objectIndex);
+    const touched = objectsTouched(event);
     objectStart[i] = objectList.length;
-    objectList.push(...new Set(touched));
+    objectList.push(...(touched.length > 1 ? new Set(touched) : touched));
   }
   objectStart[count] = objectList.length;
 
   const { processes, lanes, lane } = lanesOf(trace, { t, end, flags, durationNs });
-  const waits = (trace.stuck?.waits ?? []).map((/** @type {any} */ wait) => ({
-    pid: wait.pid,
-    tid: wait.tid ?? wait.pid,
-    event: wait.event ?? -1,
-    call: wait.call,
-    object: objectIndex.get(String(wait.object)) ?? -1,
-    heldBy: (wait.heldBy ?? []).map((/** @type {any} */ { pid, fd }) => ({ pid, fd: fd ?? null })),
-  }));
   return {
     about: aboutOf(trace),
     durationNs,
@@ -168,9 +196,10 @@ export function recordingOf(trace) {
     names: names.all,
     files: files.all,
     sources: trace.sources ?? {},
-    ...{ t, end, lane, name, flags, sleeps, wokenBy, file, line, args, result, payload, objectStart },
+    ...texts.columns(),
+    ...{ t, end, lane, name, flags, sleeps, wokenBy, file, line, bytes, objectStart },
     objectList: Int32Array.from(objectList),
-    stuck: trace.stuck ? { text: trace.stuck.text, waits } : null,
+    stuck: stuckOf(trace, numberOf),
   };
 }
 
@@ -186,5 +215,6 @@ export function buffersOf(recording) {
 export const objectsOf = ({ objectStart, objectList }, event) =>
   objectList.subarray(objectStart[event], objectStart[event + 1]);
 
-/** The moment after an event: its end, or the end of the recording if it never returned. @param {Recording} recording @param {number} event */
-export const momentAfter = ({ end, durationNs }, event) => (Number.isNaN(end[event]) ? durationNs : end[event]);
+/** The moment after an event: its end, or just before the end of its thread if it never returned. @param {Recording} recording @param {number} event */
+export const momentAfter = ({ end, lane, lanes }, event) =>
+  Number.isNaN(end[event]) ? lanes[lane[event]].end - 1 : end[event];

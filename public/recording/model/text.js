@@ -1,6 +1,7 @@
 // A recording in words: the sentence at the top, names of processes, lines of the log. All composed of the recording's own fields.
 import { counted, duration } from '../../shared/format.js';
-import { ASLEEP, NEVER_RETURNED, STEP } from './flags.js';
+import { argsOf, resultOf } from './event-texts.js';
+import { ASLEEP, NEVER_RETURNED, SIGNAL, STEP } from './flags.js';
 
 /** @typedef {import('./types.js').Recording} Recording */
 
@@ -11,35 +12,46 @@ function exitText({ status, signal }) {
 }
 
 /** How the recording ended. @param {Recording} recording */
-function endText({ about, stuck }) {
+function endText({ about }) {
   switch (about.ended) {
     case 'exited':
       return ` It ${exitText(about)}.`;
     case 'deadlock':
       return ' It ended in a deadlock: no process could continue.';
     case 'timeout':
-      return stuck
-        ? ' At the time limit, processes were still waiting.'
-        : ' It was still running when the time limit was reached.';
+      return ' It was ended at the time limit.';
+    case 'interrupted':
+      return ' The recording was interrupted.';
     case 'limit':
-      return ' The recording stopped at its limit of events; the program had not ended.';
+      return ' It was ended because it had too many processes and threads.';
     default:
-      return about.ended ? ` It ended: ${about.ended}.` : '';
+      return about.ended ? ` It ended: ${shortened(about.ended, 80)}.` : '';
   }
 }
 
-/** What the recording is, in one or two plain sentences. @param {Recording} recording */
+/** What the recording is, in a few plain sentences. @param {Recording} recording */
 export function summaryOf(recording) {
-  const { about, processes, lanes, calls, count, durationNs } = recording;
+  const { about, processes, lanes, calls, count, flags, durationNs } = recording;
+  const signals = flags.reduce((sum, bits) => sum + (bits & SIGNAL ? 1 : 0), 0);
+  const steps = count - calls - signals;
+  const parts = [
+    counted(calls, 'system call'),
+    ...(steps > 0 ? [`${counted(steps, 'step')} in user space`] : []),
+    ...(signals > 0 ? [counted(signals, 'signal')] : []),
+  ];
+  const made = parts.length > 1 ? `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}` : parts[0];
   const threads = lanes.length > processes.length ? ` and ${counted(lanes.length, 'thread')}` : '';
-  const steps = count > calls ? ` and ${counted(count - calls, 'step')} in user space` : '';
-  const who = about.command ? `“${shortened(about.command, 120)}”` : `The demo “${about.title}”`;
-  const made = `${who} made ${counted(calls, 'system call')}${steps} in ${counted(processes.length, 'process').replace('processs', 'processes')}${threads} within ${duration(durationNs)}.`;
+  const who = about.command ? `“${shortened(about.command, 120)}”` : `The demo “${shortened(about.title, 120)}”`;
   const dropped =
-    about.dropped > 0 ? ` ${counted(about.dropped, 'event')} ${about.dropped === 1 ? 'was' : 'were'} dropped.` : '';
+    about.dropped > 0
+      ? ` ${counted(about.dropped, 'later call')} ${about.dropped === 1 ? 'is' : 'are'} not in the recording.`
+      : '';
   const payloads = about.payloads ? '' : ' Payloads were left out.';
-  return `${made}${endText(recording)}${dropped}${payloads}`;
+  return `${who} made ${made} in ${manyProcesses(processes.length)}${threads} within ${duration(durationNs)}.${endText(recording)}${dropped}${payloads}`;
 }
+
+/** @param {number} count */
+export const manyProcesses = (count) => `${count.toLocaleString('en-US')} process${count === 1 ? '' : 'es'}`;
 
 /** @param {string} text @param {number} most */
 export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
@@ -66,14 +78,17 @@ export const processName = ({ processes }, pid) =>
   `${shortened(processes.find((process) => process.pid === pid)?.name ?? '', 40)} ${pid}`.trim();
 
 /** As strace prints it: "read(3<pipe A>, 64)". @param {Recording} recording @param {number} event */
-export function callText({ flags, names, name, args }, event) {
+export function callText(recording, event) {
+  const { flags, names, name } = recording;
   const title = names[name[event]];
-  return flags[event] & STEP ? `· ${title}` : `${title}(${args[event].join(', ')})`;
+  return flags[event] & STEP ? `· ${title}` : `${title}(${argsOf(recording, event).join(', ')})`;
 }
 
 /** @param {Recording} recording @param {number} event */
-export const resultText = ({ flags, result }, event) =>
-  flags[event] & STEP ? '' : flags[event] & NEVER_RETURNED ? 'never returned' : result[event];
+export function resultText(recording, event) {
+  if (recording.flags[event] & STEP) return '';
+  return recording.flags[event] & NEVER_RETURNED ? 'never returned' : resultOf(recording, event);
+}
 
 /** @param {Recording} recording @param {number} event */
 export const took = ({ t, end }, event) => (Number.isNaN(end[event]) ? '' : duration(end[event] - t[event]));

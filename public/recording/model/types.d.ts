@@ -15,8 +15,15 @@ export type Process = {
 export type KernelObject = {
   id: string;
   kind: string;
-  name: string /** index of the object at the other end, or -1 */;
+  name: string;
+  /** index of the object at the other end, or -1 */
   peer: number;
+  /** it existed before the program: others may hold it */
+  outside: boolean;
+  listens: boolean;
+  /** the addresses of a socket */
+  local: string;
+  remote: string;
 };
 
 /** A descriptor of a process during an interval. fd -1: a mapping. */
@@ -52,7 +59,8 @@ export type Wait = {
   event: number;
   call: string;
   object: number;
-  heldBy: { pid: number; fd: number | null }[];
+  fd: number | null;
+  heldBy: { pid: number; fd: number | null /** a thread that is waited for */; tid: number | null }[];
 };
 
 export type About = {
@@ -66,6 +74,8 @@ export type About = {
   signal: string | null;
   payloads: boolean;
   dropped: number;
+  /** sentences of the recorder */
+  notes: string[];
 };
 
 /** A recording in columns: entry i of each array belongs to event i. All of it can be sent from a worker. */
@@ -91,13 +101,17 @@ export type Recording = {
   wokenBy: Int32Array;
   file: Int32Array;
   line: Int32Array;
-  args: string[][];
-  result: string[];
-  payload: (string | null)[];
+  /** see event-texts.js */
+  text: string;
+  textStart: Int32Array;
+  textEnds: Float64Array;
+  /** transferred; -1: unknown */
+  bytes: Float64Array;
   /** the objects of event i: objectList[objectStart[i]] to objectList[objectStart[i + 1] - 1] */
   objectStart: Int32Array;
   objectList: Int32Array;
-  stuck: { text: string; waits: Wait[] } | null;
+  /** deadlock: false: it waited for something outside when it was ended */
+  stuck: { text: string; deadlock: boolean; waits: Wait[] } | null;
 };
 
 export type Filter = {
