@@ -152,7 +152,9 @@ static void *ping(void *argument) {
     crossings_channel *channel;
     if (crossings_open(*(int *)argument, &GOOD, &channel) != CROSSINGS_OK)
         fail("the good channel could not be opened");
-    for (uint64_t number = 0; !is_stopped(); number++) {
+    bool last = false; /* one message more after the attack, which also a short one must leave possible */
+    for (uint64_t number = 0; !last; number++) {
+        last = is_stopped();
         uint64_t answer = ~number;
         size_t size = 0;
         if (crossings_send(channel, &number, sizeof number, -1) != CROSSINGS_OK ||
