@@ -225,6 +225,12 @@
       'sources': ['test/heir.c', '<@(c_interface)'],
     },
     {
+      # For the tests: programs that hang, to be traced.
+      'target_name': 'crossings-hang',
+      'type': 'executable',
+      'sources': ['test/hang.c'],
+    },
+    {
       # For the tests: mechanisms that lose, duplicate, reorder and alter messages.
       'target_name': 'crossings-sabotage',
       'type': 'executable',

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+static int buffered; /* lines are flushed by the caller */
 static int first = 1; /* the next member is the first of its object or array */
 
 static void text(const char *value) {
@@ -104,5 +105,12 @@ void event_pair(uint64_t a, uint64_t b) {
 
 void event_end(void) {
     puts("}");
-    fflush(stdout);
+    if (!buffered)
+        fflush(stdout);
+}
+
+void event_buffer(void) {
+    static char buffer[1 << 16];
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    buffered = 1;
 }

@@ -16,5 +16,7 @@ void event_array(const char *key);
 void event_array_close(void);
 void event_pair(uint64_t first, uint64_t second); /* [first,second], inside an array */
 void event_end(void);
+/* From now on, do not flush each line: the caller does. */
+void event_buffer(void);
 
 #endif

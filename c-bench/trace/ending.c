@@ -46,6 +46,10 @@ bool is_ending(void) {
     return reason != NULL;
 }
 
+bool is_killing(void) {
+    return reason && monotonic_ns() > kill_ns;
+}
+
 const char *reason_of_ending(void) {
     return reason ? reason : "exited";
 }
@@ -62,7 +66,7 @@ static void begin_ending(const char *why, int signal, uint64_t dropped) {
         return;
     print_snapshot(why, dropped, now_ns);
     reason = why;
-    kill_ns = now_ns + GRACE_NS;
+    kill_ns = now_ns + (signal == SIGKILL ? 0 : GRACE_NS);
     signal_all(signal);
 }
 
@@ -91,6 +95,7 @@ bool check_ending(uint64_t last_ns, uint64_t dropped) {
         begin_ending("timeout", SIGTERM, dropped);
     else if (reported_ns < last_ns && now_ns > last_ns + QUIET_NS && do_all_sleep()) {
         print_snapshot("quiet", dropped, now_ns);
+        fflush(stdout);
         reported_ns = now_ns;
     }
     deadlocked = 0; /* or something has happened since */

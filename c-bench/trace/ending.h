@@ -9,6 +9,8 @@
 void prepare_ending(void);
 /* True when the program is being ended: nothing more is recorded. */
 bool is_ending(void);
+/* True when its processes are killed, also those that begin now. */
+bool is_killing(void);
 /* Look at the limits and the signals. `last_ns`: the last stop. False: a demo's time is up, return at once. */
 bool check_ending(uint64_t last_ns, uint64_t dropped);
 /* A thread beyond the limit: end it, and the program. */

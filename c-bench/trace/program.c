@@ -23,8 +23,7 @@ bool redirect_output(int output) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
     }
-    static char buffer[1 << 16];
-    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    event_buffer(); /* or every event would wake the reader; flushed with each tick of the timer */
     return done;
 }
 

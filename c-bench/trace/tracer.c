@@ -66,12 +66,13 @@ static void at_syscall(struct tracee *tracee, const struct stop *stop) {
 }
 
 static struct tracee *add(pid_t tid, uint64_t seen_ns) {
-    struct tracee *tracee = is_ending() ? NULL : new_tracee(tid);
+    struct tracee *tracee = is_killing() ? NULL : new_tracee(tid);
     if (!tracee)
         return NULL;
     if (front->pin)
         front->pin(tid, count_tracees());
-    print_born(tracee, seen_ns);
+    if (!is_ending())
+        print_born(tracee, seen_ns);
     return tracee;
 }
 
@@ -90,7 +91,8 @@ static void at_exec(struct tracee *tracee, const struct stop *stop) {
         remove_tracee(caller);
     }
     tracee->foreign = true;
-    print_exec(tracee, stop->seen_ns);
+    if (!is_ending())
+        print_exec(tracee, stop->seen_ns);
 }
 
 /* Record what a stop shows. The thread stays stopped. */
@@ -140,8 +142,11 @@ static void resume(struct tracee *tracee, const struct stop *stop) {
 static int next_stop(struct stop *stop, int flags) {
     stop->tid = waitpid(-1, &stop->status, __WALL | flags);
     stop->seen_ns = monotonic_ns();
-    if (stop->tid < 0)
-        return errno == EINTR ? 0 : -1;
+    if (stop->tid < 0) {
+        int reason = errno;
+        fflush(stdout);
+        return reason == EINTR ? 0 : -1;
+    }
     struct tracee *tracee = find_tracee(stop->tid);
     if (tracee)
         tracee->stopped = true;

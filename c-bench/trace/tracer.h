@@ -16,7 +16,7 @@ struct trace_limits {
 };
 #define MAX_TASKS 1000
 #define MAX_PAYLOAD_BYTES 256
-#define DEFAULT_LIMITS {.output = 3, .seconds = 60, .events = 200000, .tasks = 500, .payload_bytes = MAX_PAYLOAD_BYTES}
+#define DEFAULT_LIMITS {.output = 3, .seconds = 60, .events = 200000, .tasks = 256, .payload_bytes = MAX_PAYLOAD_BYTES}
 
 /* Run a demo under the tracer and print its events as lines of JSON. Returns the exit status. */
 int trace_demo(const struct demo_entry *entry, int count);

@@ -59,6 +59,9 @@ const CLONES = new Set(['clone', 'clone3', 'fork', 'vfork']);
 const CLONE_FILES = 0x400;
 const CLOSE_RANGE_CLOEXEC = 4;
 const EPOLL_CTL_DEL = 2;
+const TIMER_CALLS = ['alarm', 'setitimer', 'timer_settime'];
+const SOL_SOCKET = 1;
+const SOCKET_TIME_LIMITS = [20, 21, 66, 67]; // SO_RCVTIMEO, SO_SNDTIMEO
 
 /** @param {number} number */
 const signalName = (number) => signalNames.get(number) ?? `signal ${number}`;
@@ -76,6 +79,10 @@ class Recorder {
     /** @type {ProgramCall[]} */
     this.events = [];
     this.causes = new Causes(this.objects);
+    /** Processes that get a signal from a timer. @type {Set<number>} */
+    this.timers = new Set();
+    /** Sockets whose calls have a time limit. @type {Set<number>} */
+    this.timed = new Set();
     /** What each epoll watches, by descriptor. @type {Map<number, Map<number, number>>} */
     this.watched = new Map();
     /** @type {Map<number, Process>} those that live */
@@ -226,6 +233,11 @@ class Recorder {
     );
     if (name === 'socketpair' && raw.madeObjects.length === 2)
       this.objects.connect(raw.madeObjects[0], raw.madeObjects[1]);
+    if (name === 'alarm' && args[0] === '0x0') this.timers.delete(pid);
+    else if (TIMER_CALLS.includes(name) && !failed) this.timers.add(pid);
+    if (name === 'setsockopt' && number(1) === SOL_SOCKET && SOCKET_TIME_LIMITS.includes(number(2))) {
+      for (const object of raw.objects) this.timed.add(object);
+    }
     if (name === 'epoll_ctl' && !failed) this.watch(raw, number(1), number(2));
     const rights = raw.name === 'recvmsg' ? (raw.out[1]?.rights ?? []) : [];
     for (const right of rights) this.descriptors.see(pid, right, end);

@@ -36,6 +36,7 @@ const TIME_LIMITS = {
   rt_sigtimedwait: [2, false],
 };
 const TIMED = ['nanosleep', 'clock_nanosleep', 'restart_syscall'];
+const MAX_TOLD = 8; // threads in the sentence
 const MUTEX_CONTENDED = 2; // the value of a libc mutex that somebody waits for
 
 /** @param {string[]} words */
@@ -68,22 +69,32 @@ class Scene {
   /** Their names, each once. @param {Holder[]} holders @param {number} own the process that waits */
   namesOf(holders, own) {
     const pids = [...new Set(holders.map(({ pid }) => pid))];
-    return listed(pids.map((pid) => (pid === own ? 'itself' : this.processName(pid))));
+    const fds = holders.flatMap(({ pid, fd }) => (pid === own && fd !== null ? [fd] : []));
+    const itself = `the process itself (${fds.length > 1 ? 'descriptors' : 'descriptor'} ${listed(fds.map(String))})`;
+    return listed(pids.map((pid) => (pid === own && fds.length ? itself : this.processName(pid))));
   }
 
   /** @param {Task} task @returns {Wait} */
   waitOf(task) {
-    const { call, args = [], pid, tid } = task;
+    const { call, args = [], pid } = task;
     const signed = (/** @type {number} */ i) => Number(BigInt.asIntN(32, BigInt(args[i] ?? '0x0')));
     const wait = (/** @type {Wait['by']} */ by, /** @type {string} */ text, /** @type {Partial<Wait>} */ more = {}) => {
       const nothing = { object: null, fd: null, heldBy: [], wakers: [] };
       return { task, by, text: `sleeps in ${call}() ${text}`.trimEnd(), ...nothing, ...more };
     };
-    if (!call || task.state === 'R') return wait('nothing', '');
+    if (!call || !'SD'.includes(task.state)) return wait('nothing', '');
     if (TIMED.includes(call)) return wait('time', 'for a time');
     const limit = TIME_LIMITS[call];
-    if (limit && (limit[1] ? signed(limit[0]) >= 0 : args[limit[0]] !== '0x0'))
-      return wait('time', 'with a time limit');
+    const limited = limit && (limit[1] ? signed(limit[0]) >= 0 : args[limit[0]] !== '0x0');
+    const first = this.recorder.descriptors.table(pid).get(signed(0))?.object;
+    if (call.startsWith('epoll_')) {
+      const about = { object: first ?? null, fd: signed(0) };
+      return limited
+        ? wait('time', `${this.eventsOf(first)}, with a time limit`, about)
+        : wait('outside', this.eventsOf(first), about);
+    }
+    if (limited) return wait('time', 'with a time limit');
+    if (this.recorder.timers.has(pid)) return wait('time', 'until its timer sends a signal, at the latest');
     if (SIGNAL_WAITS[call]) return wait('outside', `until ${SIGNAL_WAITS[call]} arrives`);
     if (call === 'futex') return { ...wait('inside', ''), ...this.futex(task, signed) };
     if (call === 'wait4' || call === 'waitid') {
@@ -97,13 +108,13 @@ class Scene {
       return children.length ? wait('inside', text, { heldBy, wakers }) : wait('outside', 'for a child process');
     }
     const fd = signed(0);
-    const object = this.recorder.descriptors.table(pid).get(fd)?.object;
-    if (call.startsWith('epoll_')) return wait('outside', this.eventsOf(object), { object: object ?? null, fd });
+    const object = call === 'poll' || call === 'ppoll' ? undefined : first;
     if (call === 'poll' || call === 'ppoll') return { ...wait('outside', ''), ...this.polled(task) };
     if (object === undefined) return wait('outside', '');
     const about = { object, fd };
     const { name, kind, outside, peer, local } = this.objects[object];
     const on = `on ${name} (descriptor ${fd})`;
+    if (this.recorder.timed.has(object)) return wait('time', `${on}, with a time limit`, about);
     if (call === 'accept' || call === 'accept4') return wait('outside', `for a connection to ${local ?? name}`, about);
     if (call === 'flock' || call === 'fcntl') {
       const heldBy = this.recorder.descriptors.holders(object).filter((holder) => holder.pid !== pid);
@@ -125,23 +136,19 @@ class Scene {
     );
     if (!heldBy.length) return wait('outside', on, about);
     const more = { ...about, heldBy, wakers: this.threadsOfAll(heldBy) };
-    return wait('inside', `${on}, ${this.relation(kind, reads, end, heldBy, pid, tid)}`, more);
+    return wait('inside', `${on}, ${this.relation(kind, reads, end, heldBy, pid)}`, more);
   }
 
-  /** Who holds the other end, in words. @param {string} kind @param {boolean} reads @param {number} end @param {Holder[]} heldBy @param {number} pid @param {number} tid */
-  relation(kind, reads, end, heldBy, pid, tid) {
+  /** Who holds the other end, in words. @param {string} kind @param {boolean} reads @param {number} end @param {Holder[]} heldBy @param {number} pid */
+  relation(kind, reads, end, heldBy, pid) {
     const names = this.namesOf(heldBy, pid);
-    const own = heldBy.filter((holder) => holder.pid === pid);
-    const keeps = own.length
-      ? ` (${listed(own.map(({ fd }) => `descriptor ${fd}`))} of ${this.threadsOf(pid).length > 1 ? 'its process' : 'its own'})`
-      : '';
     if (kind === 'socket') {
-      return `whose other end, ${this.objects[end].name}, is held only by ${names}${reads ? '' : ', which does not read'}`;
+      const other = `whose other end, ${this.objects[end].name}, only ${names} holds`;
+      return reads ? other : `which is full and ${other}`;
     }
-    if (kind === 'eventfd') return `which only ${names} can ${reads ? 'write' : 'read'}`;
-    if (!reads) return `which is full and which only ${names}${keeps} can read`;
-    const never = own.length && tid === pid && heldBy.every((holder) => holder.pid === pid);
-    return `which only ${names}${keeps} can write${never ? ', so it never sees the end of file' : ''}`;
+    if (!reads) return `which is full and which only ${names} can read`;
+    const never = kind === 'pipe' && heldBy.every((holder) => holder.pid === pid);
+    return `which only ${names} can write${never ? ', so it never sees the end of file' : ''}`;
   }
 
   /** @param {Holder[]} holders */
@@ -236,12 +243,12 @@ function explain(recorder, tasks) {
   const scene = new Scene(recorder, tasks);
   const waits = tasks.map((task) => scene.waitOf(task));
   const stuck = deadlocked(waits);
-  // Those who wait for something outside come first; helper threads that wait for them say nothing.
-  const idle = waits.filter(({ by }) => by === 'outside' || by === 'time');
-  const shown = stuck.length ? stuck : idle;
+  const shown = stuck.length ? stuck : oneOfEach(waits.filter(({ by }) => by !== 'nothing'));
   if (!shown.length) return null;
   const all = stuck.length === tasks.length;
-  const sentence = shown.map((wait) => `${scene.nameOf(wait.task)} ${wait.text}`).join('; ');
+  const parts = shown.slice(0, MAX_TOLD).map((wait) => `${scene.nameOf(wait.task)} ${wait.text}`);
+  if (shown.length > MAX_TOLD) parts.push(`and ${shown.length - MAX_TOLD} more`);
+  const sentence = parts.join('; ');
   const text = stuck.length ? `Deadlock: ${intro(stuck, all)}: ${sentence}.` : `No deadlock: ${sentence}.`;
   return {
     deadlock: stuck.length > 0,
@@ -259,11 +266,20 @@ function explain(recorder, tasks) {
   };
 }
 
+/** The first thread of each process, or another one if that does not wait: helper threads say little. @param {Wait[]} waits */
+function oneOfEach(waits) {
+  /** @type {Map<number, Wait>} */
+  const chosen = new Map();
+  for (const wait of waits)
+    if (!chosen.has(wait.task.pid) || wait.task.tid === wait.task.pid) chosen.set(wait.task.pid, wait);
+  return [...chosen.values()];
+}
+
 /** @param {Wait[]} stuck @param {boolean} all */
 function intro(stuck, all) {
   const processes = new Set(stuck.map(({ task }) => task.pid)).size;
   const what = processes === stuck.length ? 'process' : 'thread';
-  if (stuck.length === 1) return all ? `the only ${what} waits for itself` : `a ${what} waits for itself`;
+  if (stuck.length === 1) return all ? `the ${what} waits for itself` : `a ${what} waits for itself`;
   const count = stuck.length === 2 && all ? 'both' : all ? `all ${stuck.length}` : String(stuck.length);
   return `${count} ${what}${what === 'process' ? 'es' : 's'} sleep and wait for each other`;
 }

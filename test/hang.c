@@ -1,0 +1,125 @@
+/* For the tests of the tracer: a program that does or hangs as its argument says. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both_locked;
+
+/* Each process fills the other's pipe before it reads its own. */
+static void fill_both_pipes(void) {
+    static char bytes[1 << 20];
+    int there[2], back[2];
+    if (pipe(there) || pipe(back))
+        exit(2);
+    if (fork() == 0) {
+        close(there[1]);
+        close(back[0]);
+        if (write(back[1], bytes, sizeof bytes) < 0 || read(there[0], bytes, sizeof bytes) < 0)
+            exit(2);
+        exit(0);
+    }
+    close(there[0]);
+    close(back[1]);
+    if (write(there[1], bytes, sizeof bytes) < 0 || read(back[0], bytes, sizeof bytes) < 0)
+        exit(2);
+}
+
+/* The reader waits for the end of file, and has the write end open itself. */
+static void keep_own_end(void) {
+    int ends[2];
+    char byte;
+    if (pipe(ends))
+        exit(2);
+    if (fork() == 0)
+        exit(write(ends[1], "x", 1) == 1 ? 0 : 2);
+    while (read(ends[0], &byte, 1) > 0)
+        continue;
+}
+
+static void *lock_both(void *mutexes) {
+    pthread_mutex_t **locks = mutexes;
+    pthread_mutex_lock(locks[0]);
+    pthread_barrier_wait(&both_locked);
+    pthread_mutex_lock(locks[1]);
+    return NULL;
+}
+
+static void lock_in_two_orders(void) {
+    pthread_mutex_t *one[] = {&first, &second}, *other[] = {&second, &first};
+    pthread_t threads[2];
+    pthread_barrier_init(&both_locked, NULL, 2);
+    pthread_create(&threads[0], NULL, lock_both, one);
+    pthread_create(&threads[1], NULL, lock_both, other);
+    pthread_join(threads[0], NULL);
+}
+
+/* The parent waits for its child, which waits for a message of the parent. */
+static void wait_for_child(void) {
+    int pair[2];
+    char byte;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+        exit(2);
+    if (fork() == 0) {
+        close(pair[0]);
+        exit(read(pair[1], &byte, 1) == 1 ? 0 : 2);
+    }
+    close(pair[1]);
+    wait(NULL);
+}
+
+/* As keep_own_end(), but a timer ends it. */
+static void keep_own_end_for_a_second(void) {
+    alarm(3);
+    keep_own_end();
+}
+
+static void *sleep_briefly(void *nothing) {
+    usleep(1000);
+    return nothing;
+}
+
+static void start_threads(void) {
+    pthread_t threads[64];
+    for (int i = 0; i < 64; i++)
+        pthread_create(&threads[i], NULL, sleep_briefly, NULL);
+    for (int i = 0; i < 64; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void fork_for_ever(void) {
+    for (;;)
+        fork();
+}
+
+static void call_often(void) {
+    for (int i = 0; i < 5000; i++)
+        getppid();
+}
+
+int main(int argument_count, char **arguments) {
+    static const struct {
+        const char *name;
+        void (*function)(void);
+    } actions[] = {
+        {"fill-both-pipes", fill_both_pipes},
+        {"keep-own-end", keep_own_end},
+        {"keep-own-end-for-a-second", keep_own_end_for_a_second},
+        {"lock-in-two-orders", lock_in_two_orders},
+        {"wait-for-child", wait_for_child},
+        {"start-threads", start_threads},
+        {"fork-for-ever", fork_for_ever},
+        {"call-often", call_often},
+    };
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        if (argument_count == 2 && strcmp(arguments[1], actions[i].name) == 0) {
+            actions[i].function();
+            return 0;
+        }
+    }
+    return 2;
+}

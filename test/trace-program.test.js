@@ -1,0 +1,411 @@
+'use strict';
+// `crossings trace -- COMMAND`: recordings of any program, why it hangs, and programs that are hard to record.
+const Ajv = require('ajv/dist/2020').default;
+const { spawn, spawnSync } = require('node:child_process');
+const { chmodSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { recordProgram } = require('../lib/trace/program/record.js');
+const schema = require('../lib/trace/program/program.schema.json');
+const { built, cli, root, run, until } = require('./support.js');
+
+/** @typedef {import('../lib/trace/program/record.js').ProgramTrace} ProgramTrace */
+/** @typedef {import('../lib/trace/program/recorder.js').ProgramCall} ProgramCall */
+
+const allowed = run('crossings-demo', ['--trace', 'pipe']).status === 0;
+const testWhereAllowed = allowed ? test : test.skip;
+const describeWhereAllowed = allowed ? describe : describe.skip;
+const folder = mkdtempSync(join(tmpdir(), 'trace-program-'));
+const file = (/** @type {string} */ name) => join(folder, name);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const validate = new Ajv({ strict: false, allowUnionTypes: true }).compile(schema);
+const nowhere = openSync('/dev/null', 'r+');
+
+/** Records a program without output. @param {string[]} command @param {object} [more] @param {AbortSignal} [signal] */
+const record = (command, more = {}, signal) =>
+  recordProgram({ command, spawn: { stdio: [nowhere, nowhere, nowhere, 'pipe'] }, ...more }, { signal });
+/** @param {string} what @param {object} [more] */
+const hang = (what, more) => record([built('crossings-hang'), what], { timeoutSeconds: 60, ...more });
+
+/** What must hold in every recording. @param {ProgramTrace} trace */
+function check(trace) {
+  expect(validate(trace) ? [] : validate.errors).toEqual([]);
+  const { events, objects, processes, descriptors, durationNs } = trace;
+  const threads = new Map(processes.flatMap((process) => process.threads.map((thread) => [thread.tid, process.pid])));
+  /** @type {Map<number, number>} */
+  const ends = new Map();
+  let last = 0;
+  for (const { t, end, pid, tid, fds, objects: about, wokenBy } of events) {
+    if (threads.get(tid) !== pid) throw new Error(`event of an unknown thread ${tid} of ${pid}`);
+    if (t < last || t < (ends.get(tid) ?? 0)) throw new Error(`an event of ${tid} at ${t} is out of order`);
+    if (end !== null && (end < t || end > durationNs)) throw new Error(`an event ends at ${end} of ${durationNs}`);
+    if (fds.length !== about.length || about.some((id) => !objects[id])) throw new Error('unknown object');
+    if (wokenBy !== null && !(events[wokenBy].t < (end ?? Infinity))) throw new Error('woken before its cause');
+    last = t;
+    ends.set(tid, end ?? t);
+  }
+  for (const [i, { id, peer }] of objects.entries()) {
+    expect(id).toBe(i);
+    if (peer !== null) expect(objects[peer].peer).toBe(id);
+  }
+  for (const { pid, object, from, until: to } of descriptors) {
+    expect(processes.some((process) => process.pid === pid)).toBe(true);
+    expect(objects[object]).toBeDefined();
+    expect(to).toBeGreaterThanOrEqual(from);
+  }
+  return trace;
+}
+
+describeWhereAllowed('a pipeline', () => {
+  /** @type {ProgramTrace} */
+  let trace;
+  beforeAll(async () => {
+    trace = check(await record(['sh', '-c', 'seq 1 1000 | sort -n | tail -1']));
+  });
+  const processOf = (/** @type {string} */ name) => trace.processes.find((process) => process.name === name);
+
+  test('has each process with its command, its parent and its end', () => {
+    const [sh] = trace.processes;
+    expect(trace).toEqual(
+      expect.objectContaining({ ended: 'exited', status: 0, signal: null, stuck: null, dropped: 0 }),
+    );
+    expect(trace.processes.map(({ command }) => command)).toEqual([
+      ['sh', '-c', 'seq 1 1000 | sort -n | tail -1'],
+      ['seq', '1', '1000'],
+      ['sort', '-n'],
+      ['tail', '-1'],
+    ]);
+    expect(trace.processes.map(({ parent }) => parent)).toEqual([null, sh.pid, sh.pid, sh.pid]);
+    expect(trace.processes.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
+  });
+
+  test('shows who holds which end of which pipe', () => {
+    const end = (/** @type {string} */ name, /** @type {number} */ fd) => {
+      const held = trace.descriptors.findLast((holding) => holding.pid === processOf(name)?.pid && holding.fd === fd);
+      return [trace.objects[held?.object ?? -1].kind, held?.end, held?.object];
+    };
+    const between = (/** @type {string} */ writer, /** @type {string} */ reader) => {
+      const [kind, write, pipe] = end(writer, 1);
+      expect([kind, write]).toEqual(['pipe', 'write']);
+      expect(end(reader, 0)).toEqual(['pipe', 'read', pipe]);
+    };
+    between('seq', 'sort');
+    between('sort', 'tail');
+  });
+
+  test('shows the payload, and what woke a reader', () => {
+    const written = trace.events.find(({ name, pid }) => name === 'write' && pid === processOf('seq')?.pid);
+    expect(written?.payload).toMatch(/^1\\n2\\n3\\n/);
+    const last = trace.events.find(({ name, pid }) => name === 'write' && pid === processOf('tail')?.pid);
+    expect([last?.bytes, last?.payload]).toEqual([5, '1000\\n']);
+    const waits = trace.events.filter(({ name, sleeps }) => name === 'wait4' && sleeps > 0);
+    for (const { wokenBy, result } of waits) {
+      const waker = trace.events[wokenBy ?? -1];
+      expect([waker.name, String(waker.pid)]).toEqual(['exit_group', result]);
+    }
+  });
+});
+
+const hasStrace = spawnSync('strace', ['-V']).status === 0;
+(allowed && hasStrace ? test : test.skip)('the calls are those that strace -f sees', async () => {
+  const command = ['sh', '-c', 'echo one | cat'];
+  /** Calls by program and name, without those that vary. @param {[string, string][]} calls */
+  const counted = (calls) => {
+    /** @type {Record<string, number>} */
+    const counts = {};
+    for (const [who, name] of calls) {
+      if (['rt_sigreturn', 'wait4', 'clone', 'fork', 'vfork', 'execve'].includes(name)) continue;
+      counts[`${who} ${name}`] = (counts[`${who} ${name}`] ?? 0) + 1;
+    }
+    return counts;
+  };
+  const { events, processes } = check(await record(command));
+  const order = new Map(processes.map(({ pid }, i) => [pid, `${i}`]));
+  const recorded = events.filter(({ kind }) => kind === 'syscall').map(({ pid, name }) => [order.get(pid), name]);
+  const output = file('strace');
+  spawnSync('strace', ['-f', '-e', 'signal=none', '-o', output, ...command]);
+  /** @type {Map<string, string>} */
+  const seen = new Map();
+  const traced = [];
+  for (const line of readFileSync(output, 'utf8').split('\n')) {
+    const [, pid, name] = /^(\d+) +(\w+)\(/.exec(line) ?? [];
+    if (!pid) continue;
+    if (!seen.has(pid)) seen.set(pid, `${seen.size}`);
+    traced.push([seen.get(pid), name]);
+  }
+  expect(counted(/** @type {any} */ (recorded))).toEqual(counted(/** @type {any} */ (traced)));
+});
+
+describeWhereAllowed('why a program hangs:', () => {
+  /** @param {ProgramTrace} trace */
+  const stuckOf = (trace) => {
+    expect(check(trace).ended).toBe('deadlock');
+    expect(trace.waiting).toBeNull();
+    const { stuck, events } = trace;
+    for (const { event, call, tid } of stuck?.waits ?? []) {
+      const found = events[event ?? -1];
+      expect([found.name, found.tid, found.end]).toEqual([call, tid, null]);
+    }
+    return /** @type {NonNullable<ProgramTrace['stuck']>} */ (stuck);
+  };
+
+  test("two processes that fill each other's pipes", async () => {
+    const trace = await hang('fill-both-pipes');
+    const { text, waits } = stuckOf(trace);
+    const [parent, child] = trace.processes.map(({ pid }) => pid);
+    expect(waits.map(({ pid, call, heldBy }) => [pid, call, heldBy.map((holder) => holder.pid)])).toEqual([
+      [parent, 'write', [child]],
+      [child, 'write', [parent]],
+    ]);
+    expect(text).toMatch(/^Deadlock: both processes sleep and wait for each other: /);
+    expect(text).toContain(`which is full and which only crossings-hang ${child} can read`);
+  });
+
+  test('a reader that keeps its own write end open', async () => {
+    const { text, waits } = stuckOf(await hang('keep-own-end'));
+    const [{ call, pid, fd, heldBy }] = waits;
+    expect([waits.length, call, heldBy]).toEqual([1, 'read', [{ pid, fd: Number(fd) + 1 }]]);
+    expect(text).toMatch(
+      /which only the process itself \(descriptor \d+\) can write, so it never sees the end of file\.$/,
+    );
+  });
+
+  test('two threads that lock two mutexes in different orders', async () => {
+    const trace = await hang('lock-in-two-orders');
+    const { text } = stuckOf(trace);
+    const [, one, other] = trace.processes[0].threads.map(({ tid }) => tid);
+    expect(text).toMatch(new RegExp(`thread ${one} of .* on the mutex at 0x[0-9a-f]+, which thread ${other} holds`));
+    expect(text).toMatch(new RegExp(`thread ${other} of .* on the mutex at 0x[0-9a-f]+, which thread ${one} holds`));
+    expect(text).toContain(`sleeps in futex() until thread ${one} ends`);
+  });
+
+  test('a process that waits for its child, which waits for it', async () => {
+    const trace = await hang('wait-for-child');
+    const { text, waits } = stuckOf(trace);
+    const [parent, child] = trace.processes.map(({ pid }) => pid);
+    expect(waits.map(({ pid, call }) => [pid, call])).toEqual([
+      [parent, 'wait4'],
+      [child, 'read'],
+    ]);
+    expect(text).toContain(`until its child crossings-hang ${child} ends`);
+    expect(text).toContain(`whose other end, Unix socket A, only crossings-hang ${parent} holds`);
+  });
+
+  test('a program that a timer will end is not deadlocked', async () => {
+    const { ended, signal, stuck } = check(await hang('keep-own-end-for-a-second'));
+    expect({ ended, signal, stuck }).toEqual({ ended: 'exited', signal: 'SIGALRM', stuck: null });
+  });
+
+  test('a server without clients waits for events: that is no deadlock', async () => {
+    const server = "require('http').createServer().listen(0, '127.0.0.1', () => console.log('ready'))";
+    const { ended, stuck, waiting, objects } = check(await record(['node', '-e', server], { timeoutSeconds: 5 }));
+    const local = objects.find(({ listens }) => listens)?.local;
+    expect({ ended, stuck }).toEqual({ ended: 'timeout', stuck: null });
+    expect(waiting?.text).toContain(`waits for events, such as a connection to ${local}`);
+  });
+});
+
+describeWhereAllowed('sockets', () => {
+  const client = (/** @type {string} */ where) =>
+    `const net = require('net'); const server = net.createServer((c) => c.end('hello'));
+     server.listen(${where}, () => { const a = server.address(); const to = a.port ? [a.port, '127.0.0.1'] : [a];
+       net.connect(...to).on('data', () => {}).on('close', () => server.close()); });`;
+
+  test.each([
+    ['Unix', `'${file('x.sock')}'`],
+    ['TCP', "0, '127.0.0.1'"],
+  ])('%s: both ends are connected, and the bytes are seen in both', async (family, where) => {
+    const { objects, events } = check(await record(['node', '-e', client(where)]));
+    const sent = events.find(({ payload, name }) => payload === 'hello' && /^(write|send)/.test(name));
+    const received = events.find(({ payload, name }) => payload === 'hello' && /^(read|recv)/.test(name));
+    expect(objects[sent?.objects[0] ?? -1].name).toMatch(new RegExp(`^${family} socket [A-Z]$`));
+    expect(objects[sent?.objects[0] ?? -1].peer).toBe(received?.objects[0]);
+  });
+});
+
+describeWhereAllowed('limits:', () => {
+  test('a program that forks without end is ended', async () => {
+    const { ended, processes } = check(await hang('fork-for-ever', { maxTasks: 40 }));
+    expect(ended).toBe('limit');
+    expect(processes).toHaveLength(40);
+    for (const { pid } of processes) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+
+  test('a program that never ends is ended, even if it ignores SIGTERM', async () => {
+    const { ended, signal } = check(
+      await record(['sh', '-c', 'trap "" TERM; while :; do :; done'], { timeoutSeconds: 1 }),
+    );
+    expect({ ended, signal }).toEqual({ ended: 'timeout', signal: 'SIGKILL' });
+  });
+
+  test('calls beyond the limit are counted', async () => {
+    const { events, dropped, status } = check(await hang('call-often', { maxEvents: 100 }));
+    expect(events.filter(({ kind }) => kind === 'syscall')).toHaveLength(100);
+    expect(dropped).toBeGreaterThanOrEqual(4900);
+    expect(status).toBe(0);
+  });
+
+  test('64 threads have a lane each', async () => {
+    const { processes, status } = check(await hang('start-threads'));
+    expect({ threads: processes[0].threads.length, status }).toEqual({ threads: 65, status: 0 });
+  });
+
+  test('an abort ends the program and returns the recording', async () => {
+    const controller = new AbortController();
+    const recording = record(['sleep', '1000'], {}, controller.signal);
+    setTimeout(() => controller.abort(), 300);
+    const { ended, processes } = check(await recording);
+    expect(ended).toBe('interrupted');
+    for (const { pid } of processes) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+});
+
+describeWhereAllowed('programs that are hard to record:', () => {
+  test('a daemon is followed after its parent has ended', async () => {
+    const trace = check(await record(['sh', '-c', '(setsid sh -c "sleep 0.2; exit 7" &) ; exit 3']));
+    expect(trace.status).toBe(3);
+    expect(trace.processes.map(({ status }) => status)).toContain(7);
+    expect(trace.ended).toBe('exited');
+  });
+
+  test('one that closes all its descriptors', async () => {
+    const { status } = check(await record(['bash', '-c', 'exec 0<&- 1>&- 2>&- 3>&- 4>&-; exit 5']));
+    expect(status).toBe(5);
+  });
+
+  test('one that a signal ends', async () => {
+    const { status, signal, events } = check(await record(['sh', '-c', 'kill -SEGV $$']));
+    expect({ status, signal }).toEqual({ status: null, signal: 'SIGSEGV' });
+    expect(events.at(-1)).toEqual(expect.objectContaining({ kind: 'signal', name: 'SIGSEGV' }));
+  });
+
+  test('one that writes binary', async () => {
+    const { events } = check(await record(['head', '-c', '300', '/dev/urandom']));
+    const written = events.find(({ name, bytes }) => name === 'write' && bytes === 300);
+    expect(written?.payload).toMatch(/^[\x20-\x7e]+$/);
+  });
+
+  (hasStrace ? test : test.skip)('one that traces', async () => {
+    const { notes, status } = check(await record(['strace', '-o', '/dev/null', 'true']));
+    expect(status).not.toBe(0);
+    expect(notes.join()).toContain('The program uses ptrace itself, which fails while it is traced');
+  });
+});
+
+testWhereAllowed('--no-payloads leaves out the bytes, and leaves the paths', async () => {
+  writeFileSync(file('secret'), 'a secret of 24 bytes');
+  const command = ['bash', '-c', 'read x <"$0"; echo "$x" | cat', file('secret')];
+  const text = async (/** @type {boolean} */ payloads) => JSON.stringify(check(await record(command, { payloads })));
+  expect(await text(true)).toContain('a secret of 24 bytes');
+  const without = await text(false);
+  expect(without).not.toContain('secret of');
+  expect(without).toContain(file('secret'));
+  expect(without).toContain('"payloads":false');
+});
+
+describeWhereAllowed('crossings trace --', () => {
+  test('leaves standard output to the program, and says how it ended', () => {
+    const files = ['--json', file('trace.json'), '--perfetto', file('perfetto.json')];
+    const { status, stdout, stderr } = cli(['trace', ...files, '--', 'sh', '-c', 'echo out; exit 4']);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'out\n' });
+    expect(stderr).toContain('The program exited with status 4. 1 process, 1 thread, ');
+    const trace = check(JSON.parse(readFileSync(file('trace.json'), 'utf8')));
+    const { traceEvents } = JSON.parse(readFileSync(file('perfetto.json'), 'utf8'));
+    const slices = traceEvents.filter((/** @type {any} */ { ph }) => ph === 'X');
+    expect(slices).toHaveLength(trace.events.length);
+    expect(stderr).not.toContain('execve(');
+  });
+
+  test('prints a log and a summary', () => {
+    const { stderr } = cli(['trace', '--', 'echo', 'hello']);
+    expect(stderr).toMatch(/^ +\d+\.\d {2}echo \d+ +write\(1<[^>]+>, "hello\\n", 6\) = 6$/m);
+    expect(stderr).toMatch(/^process +calls +failed +in calls that slept$/m);
+    for (const line of stderr.split('\n')) expect(line.length).toBeLessThanOrEqual(160);
+  });
+
+  test('Ctrl-C ends the program and writes the recording', async () => {
+    const path = file('interrupted.json');
+    const child = spawn(
+      process.execPath,
+      [join(root, 'server/cli.js'), 'trace', '--json', path, '--', 'sh', '-c', 'echo go; sleep 99'],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    child.kill('SIGINT');
+    expect(await ended).toBe(0);
+    const trace = check(JSON.parse(readFileSync(path, 'utf8')));
+    expect(trace.ended).toBe('interrupted');
+  });
+
+  const script = (/** @type {string} */ name, /** @type {string} */ text, mode = 0o755) => {
+    writeFileSync(file(name), text);
+    chmodSync(file(name), mode);
+    return file(name);
+  };
+  test.each([
+    [['no-such-program'], 'Cannot run "no-such-program": no such program in the folders of PATH.'],
+    [['./no-such-program'], 'Cannot run "./no-such-program": No such file or directory.'],
+    [[''], 'Cannot run "": '],
+    [[tmpdir()], `Cannot run "${tmpdir()}": it is a folder.`],
+    [[script('plain', 'text', 0o644)], 'permission denied (is it executable?).'],
+    [
+      [script('no-first-line', 'text')],
+      'it is neither a program for this machine nor a script whose first line begins with #!.',
+    ],
+    [
+      [script('no-interpreter', '#!/no/such/interpreter\n')],
+      'the interpreter that its first line or its header names does not exist.',
+    ],
+  ])('refuses %j in one sentence', async (command, sentence) => {
+    const error = await record(command).catch((/** @type {any} */ reason) => reason);
+    expect(error.code).toBe('ERR_USAGE');
+    expect(error.message).toContain(sentence);
+    expect(error.message).not.toContain('\n');
+  });
+
+  test.each([
+    [['--', 'no-such-program'], 'Cannot run "no-such-program": no such program in the folders of PATH.'],
+    [['--timeout', '0', '--', 'true'], '--timeout must be a whole number from 1 to 86400; got "0".'],
+    [['--json', '/no/folder/x', '--', 'true'], '--json must be a file that can be written'],
+    [['sh', '-c'], "unknown option '-c'"],
+    [['ls', '/'], 'to trace a command, write crossings trace -- ls /.'],
+    [['--'], "Missing required argument 'mechanism'"],
+  ])('refuses %j in one sentence', (args, sentence) => {
+    const { status, stdout, stderr } = cli(['trace', ...args]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr.toLowerCase()).toContain(sentence.toLowerCase());
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  test('where ptrace is refused it says what to do', () => {
+    const command = [process.execPath, join(root, 'lib', 'cli.js'), 'trace', '--', 'true'];
+    const { status, stdout, stderr } = run('crossings-count', ['--method', 'ptrace', '--', ...command]);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toContain('ptrace is not permitted');
+    expect(stderr).toContain('(ERR_PTRACE_REFUSED)');
+  });
+
+  test('a killed recorder takes the program with it', async () => {
+    const child = spawn(
+      process.execPath,
+      [join(root, 'server/cli.js'), 'trace', '--', 'sh', '-c', 'echo $$; exec sleep 99'],
+      {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      },
+    );
+    const pid = Number(String(await new Promise((resolve) => child.stdout.once('data', resolve))));
+    child.kill('SIGKILL');
+    await until(() => {
+      try {
+        process.kill(pid, 0);
+        return false;
+      } catch {
+        return true;
+      }
+    });
+  });
+});
