@@ -319,7 +319,7 @@ describeWhereAllowed('crossings trace --', () => {
 
   test('prints a log and a summary', () => {
     const { stderr } = cli(['trace', '--', 'echo', 'hello']);
-    expect(stderr).toMatch(/^ +\d+\.\d {2}echo \d+ +write\(1<[^>]+>, "hello\\n", 6\) = 6$/m);
+    expect(stderr).toMatch(/^ *\d+\.\d {2}echo \d+ +write\(1<[^>]+>, "hello\\n", 6\) = 6$/m);
     expect(stderr).toMatch(/^process +calls +failed +in calls that slept$/m);
     for (const line of stderr.split('\n')) expect(line.length).toBeLessThanOrEqual(160);
   });

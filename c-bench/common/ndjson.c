@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static int buffered; /* lines are flushed by the caller */
+static int buffered;  /* lines are flushed by the caller */
 static int first = 1; /* the next member is the first of its object or array */
 
 static void text(const char *value) {

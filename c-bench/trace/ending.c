@@ -94,11 +94,11 @@ bool check_ending(uint64_t last_ns, uint64_t dropped) {
     else if (now_ns > limit_ns)
         begin_ending("timeout", SIGTERM, dropped);
     else if (reported_ns < last_ns && now_ns > last_ns + QUIET_NS && do_all_sleep()) {
+        deadlocked = 0; /* a signal from before is about an earlier report */
         print_snapshot("quiet", dropped, now_ns);
         fflush(stdout);
         reported_ns = now_ns;
     }
-    deadlocked = 0; /* or something has happened since */
     return true;
 }
 
