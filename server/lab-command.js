@@ -19,22 +19,33 @@ function readFolder(path) {
   return refuse(`--data must be a folder; got "${path}".`);
 }
 
+/** An origin without a wildcard, as a browser writes it. Its host has no character with a meaning in a policy. */
+const ORIGIN = /^https?:\/\/([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(:\d{1,5})?$/i;
+
+/** @param {string} text @param {string[]} [others] given before it */
+function readOrigin(text, others = []) {
+  if (ORIGIN.test(text) && URL.canParse(text)) return [...others, new URL(text).origin];
+  return refuse(
+    `--allow-embedding must be an origin such as https://courses.example.org or http://localhost:8000, without a path; got "${text}".`,
+  );
+}
+
 /** @param {string} sentence */
 const report = (sentence) => process.stderr.write(`${sentence}\n`);
 
 /**
  * Starts the server on the given port; without one, on the usual port or any free one.
- * @param {{port?: number, data?: string}} options
+ * @param {{port?: number, data?: string, allowEmbedding?: string[]}} options
  */
-async function start({ port, data: dataFolder }) {
+async function start({ port, data: dataFolder, allowEmbedding: embedders }) {
   // Loaded only here: no other command needs a web server.
   const { startServer } = require('./server.js');
   try {
-    return await startServer({ port: port ?? DEFAULT_PORT, dataFolder });
+    return await startServer({ port: port ?? DEFAULT_PORT, dataFolder, embedders });
   } catch (error) {
     const taken = error instanceof CrossingsError && error.code === 'ERR_PORT_IN_USE';
     if (!taken || port !== undefined) throw error;
-    const lab = await startServer({ port: 0, dataFolder });
+    const lab = await startServer({ port: 0, dataFolder, embedders });
     report(`Port ${DEFAULT_PORT} is in use, perhaps by another lab; using port ${lab.port} instead.`);
     return lab;
   }
@@ -54,7 +65,7 @@ async function openBrowser(address) {
   }
 }
 
-/** @param {{port?: number, open: boolean, data?: string}} options @param {AbortSignal} signal */
+/** @param {{port?: number, open: boolean, data?: string, allowEmbedding?: string[]}} options @param {AbortSignal} signal */
 async function lab(options, signal) {
   const server = await start(options);
   process.stdout.write(`${server.address}\n`);
@@ -71,6 +82,11 @@ function labCommand(signal) {
     .option('--port <number>', `port on 127.0.0.1 (default: ${DEFAULT_PORT}, or any free port)`, readPort)
     .option('--no-open', 'do not open a browser')
     .option('--data <folder>', 'folder for finished runs (default: ~/.local/state/crossings/runs)', readFolder)
+    .option(
+      '--allow-embedding <origin>',
+      'a site whose pages may show moments of recordings in frames; may be repeated (default: none)',
+      readOrigin,
+    )
     .allowExcessArguments(false)
     .action((options) => lab(options, signal));
 }

@@ -21,13 +21,29 @@ const POLICY = {
   'frame-ancestors': ["'none'"],
 };
 
-/** The security headers of every answer. */
-const headers = () =>
+/** @param {string[]} embedders the origins whose pages may show this one in a frame; none by default */
+const headersFor = (embedders) =>
   helmet({
-    contentSecurityPolicy: { useDefaults: false, directives: POLICY },
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: embedders.length > 0 ? { ...POLICY, 'frame-ancestors': embedders } : POLICY,
+    },
     strictTransportSecurity: false, // the lab speaks http, and other programs use the name localhost
     xDownloadOptions: false,
+    xFrameOptions: embedders.length === 0, // it knows no origins, and frame-ancestors takes its place
   });
+
+/** Is this the page that shows one moment of a recording, and nothing that could start anything? @param {import('node:http').IncomingMessage} request */
+function isEmbedPage({ url = '' }) {
+  const [path, query] = url.split('?', 2);
+  return path === '/' && new URLSearchParams(query).has('embed');
+}
+
+/** The security headers of every answer. @param {string[]} [embedders] may frame the embed page, and no other @returns {Handler} */
+function headers(embedders = []) {
+  const [closed, open] = [headersFor([]), headersFor(embedders)];
+  return (request, response, next) => (isEmbedPage(request) ? open : closed)(request, response, next);
+}
 
 /** The valid Host headers. @param {number} port */
 function hostsOf(port) {

@@ -19,6 +19,7 @@ const security = require('./security.js');
 const { Traces } = require('./traces.js');
 
 const PUBLIC = join(__dirname, '..', 'public');
+const RECORDINGS = join(__dirname, 'recordings'); // those that ship: as public as the pages
 const CHART = join(dirname(require.resolve('chart.js')), 'chart.umd.min.js');
 const ADDRESS = '127.0.0.1';
 
@@ -57,15 +58,15 @@ const answerErrors = (log) => (error, request, response, next) => {
 };
 
 /**
- * @param {{port: number, token: string, log: import('pino').Logger, connections: InstanceType<typeof Connections>} & Parameters<typeof routes>[0]} lab
+ * @param {{port: number, token: string, log: import('pino').Logger, connections: InstanceType<typeof Connections>, embedders: string[]} & Parameters<typeof routes>[0]} lab
  */
-function buildApp({ port, token, log, connections, ...lab }) {
+function buildApp({ port, token, log, connections, embedders, ...lab }) {
   const hosts = security.hostsOf(port);
   const cookie = `crossings-${port}`;
   const hasToken = security.tokenCheck(token, cookie);
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').set('query parser', 'simple');
-  app.use(logRequests(log), security.headers(), security.checkHost(hosts), security.checkChange(hosts));
+  app.use(logRequests(log), security.headers(embedders), security.checkHost(hosts), security.checkChange(hosts));
   app.use((request, _response, next) => {
     if (hasToken(request)) connections.admit(request.socket);
     next();
@@ -74,6 +75,7 @@ function buildApp({ port, token, log, connections, ...lab }) {
   app.use(security.acceptToken(token, cookie));
   app.get('/vendor/chart.umd.min.js', (_request, response) => response.sendFile(CHART));
   app.use(express.static(PUBLIC, { cacheControl: false }));
+  app.use('/recordings', express.static(RECORDINGS, { cacheControl: false, index: false }));
   app.use((request) => {
     throw new HttpError(404, 'ERR_NO_PAGE', `Page ${request.path} not found.`);
   });
@@ -107,12 +109,14 @@ async function listen(server, port) {
  * @param {object} options
  * @param {number} options.port 0 for any free port
  * @param {string} [options.dataFolder] where finished runs are saved
+ * @param {string[]} [options.embedders] origins whose pages may show a moment of a recording in a frame
  * @param {import('pino').Logger} [options.log]
  * @param {Partial<typeof import('./runs.js').LIMITS_MS>} [options.limitsMs] of a run, by effort
  */
 async function startServer({
   port: requestedPort,
   dataFolder = defaultFolder(),
+  embedders = [],
   log = logToStandardError(),
   limitsMs,
 }) {
@@ -132,7 +136,7 @@ async function startServer({
   const port = await listen(server, requestedPort);
   // Such as an accept() for which the system lacks memory; the connections that are open continue.
   server.on('error', (error) => log.error(error));
-  app = buildApp({ port, token, log, connections, runs, traces, lessons, catalogue });
+  app = buildApp({ port, token, log, connections, embedders, runs, traces, lessons, catalogue });
 
   return {
     port,

@@ -15,14 +15,14 @@ afterAll(() => Promise.all([...leftOpen].map((lab) => lab.close())));
 
 /**
  * A server in this process. `logged` collects its log lines.
- * @param {{dataFolder?: string, limitsMs?: Record<string, number>}} [options]
+ * @param {{dataFolder?: string, limitsMs?: Record<string, number>, embedders?: string[]}} [options]
  */
-async function startLabHere({ dataFolder, limitsMs } = {}) {
+async function startLabHere({ dataFolder, limitsMs, embedders } = {}) {
   const folder = dataFolder ?? mkdtempSync(join(tmpdir(), 'lab-'));
   /** @type {string[]} */
   const logged = [];
   const log = pino({ base: null }, { write: (line) => logged.push(line) });
-  const server = await startServer({ port: 0, dataFolder: folder, log, limitsMs });
+  const server = await startServer({ port: 0, dataFolder: folder, log, limitsMs, embedders });
   const lab = {
     ...server,
     ...clientOf(server),

@@ -26,7 +26,7 @@ async function theatre(browser, lab, hash, message, options) {
   await page.keyboard.press('2');
   for (let i = 1; i < message; i++) await page.keyboard.press('n');
   // On to a moment at which the message is in a buffer.
-  for (let i = 0; i < 12 && (await page.locator('.item:not(.read)').count()) === 0; i++) {
+  for (let i = 0; i < 12 && (await page.locator('.object .item:not(.read)').count()) === 0; i++) {
     await page.keyboard.press('ArrowRight');
   }
   return page;
