@@ -11,7 +11,7 @@ function figuresIn(lines) {
   const figures = {};
   for (const line of lines) {
     const [, name, number, unit = ''] = FIGURE.exec(line.trimEnd()) ?? [];
-    if (name) figures[name] = { value: Number(number), unit };
+    if (name) figures[name] = { value: Number(number), unit: unit === 'us' ? 'µs' : unit };
   }
   return figures;
 }

@@ -7,7 +7,7 @@ const { CrossingsError } = require('../channel/errors.js');
 const { describeEnvironment } = require('../measure/environment.js');
 const { runConfined, sentencesOf } = require('./confined.js');
 const { isFigure } = require('./figures.js');
-const { findPitfall, listLessons, listPitfalls } = require('./folders.js');
+const { listLessons, listPitfalls } = require('./folders.js');
 const { fill, rightAnswer } = require('./outcomes.js');
 const { explainTerms, idOf, readGlossary, sectionsOf, toHtml, toInlineHtml, worksheetOf } = require('./text.js');
 
@@ -138,10 +138,14 @@ function sourceOf(lesson, file) {
   return { file, path: relative(root, path), text, lit: lit.sort((x, y) => x - y) };
 }
 
-/** @param {string} name of a pitfall */
-function pitfallLine(name) {
-  const { title } = findPitfall(name);
-  return { name, title };
+/** The pitfalls that belong to a lesson: those it names, in that order, and those that name it. @param {Lesson} lesson */
+function pitfallsOf({ name, pitfalls: wanted = [] }) {
+  const own = listPitfalls().filter(
+    (pitfall) => wanted.includes(pitfall.name) || pitfall.lesson.slice(0, 2) === name.slice(0, 2),
+  );
+  const place = (/** @type {{name: string}} */ pitfall) =>
+    wanted.includes(pitfall.name) ? wanted.indexOf(pitfall.name) : wanted.length;
+  return own.sort((x, y) => place(x) - place(y)).map((pitfall) => ({ name: pitfall.name, title: pitfall.title }));
 }
 
 /** Everything that the page shows before a run. @param {Lesson} lesson */
@@ -151,7 +155,6 @@ function describeLesson(lesson) {
   const sections = sectionsOf(lesson.text);
   const { why: _, ...before } = render(lesson, sections);
   const glossary = readGlossary();
-  const known = new Set(listPitfalls().map(({ name }) => name));
   return {
     ...line(lesson),
     count: all.length,
@@ -166,8 +169,8 @@ function describeLesson(lesson) {
     terminal: terminalOf(lesson, null),
     tries: (lesson.try ?? []).map(({ label }, i) => ({ label, terminal: terminalOf(lesson, i) })),
     sources: lesson.programs.map((file) => sourceOf(lesson, file)),
-    pitfalls: (lesson.pitfalls ?? []).filter((name) => known.has(name)).map(pitfallLine),
-    terms: (lesson.terms ?? []).map((term) => ({ term, id: idOf(term), text: glossary.get(term) ?? '' })),
+    pitfalls: pitfallsOf(lesson),
+    terms: (lesson.terms ?? []).map((term) => ({ term, id: idOf(term), text: glossary.get(term.toLowerCase()) ?? '' })),
     shipped: shippedRuns(lesson).map((run) => presentRun(lesson, run, 'shipped')),
     previous: all[at - 1] ?? null,
     next: all[at + 1] ?? null,

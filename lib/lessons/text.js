@@ -37,7 +37,7 @@ function worksheetOf(text) {
   return questions;
 }
 
-/** Every entry, by its term. @returns {Map<string, string>} as HTML */
+/** Every entry, by its term in lower case. @returns {Map<string, string>} as HTML */
 function readGlossary() {
   const entries = existsSync(GLOSSARY) ? sectionsOf(readFileSync(GLOSSARY, 'utf8')) : {};
   return new Map(Object.entries(entries).map(([term, text]) => [term, toHtml(text)]));
