@@ -94,6 +94,14 @@ describeWhereAllowed('a pipeline', () => {
     between('sort', 'tail');
   });
 
+  test('prints the arguments of calls as strace does', () => {
+    const args = (/** @type {string} */ call, /** @type {string} */ name) =>
+      trace.events.find((event) => event.name === call && event.pid === processOf(name)?.pid)?.args;
+    expect(args('execve', 'seq')?.[1]).toBe('["seq", "1", "1000"]');
+    expect(args('mprotect', 'seq')?.at(-1)).toMatch(/^PROT_/);
+    expect(args('dup2', 'sort')?.[0] ?? args('dup3', 'sort')?.[0]).toMatch(/^\d+<pipe [A-Z]>$/);
+  });
+
   test('shows the payload, and what woke a reader', () => {
     const written = trace.events.find(({ name, pid }) => name === 'write' && pid === processOf('seq')?.pid);
     expect(written?.payload).toMatch(/^1\\n2\\n3\\n/);

@@ -92,6 +92,17 @@ const SOCKET_TYPES = { 1: 'SOCK_STREAM', 2: 'SOCK_DGRAM', 5: 'SOCK_SEQPACKET' };
 const SEALING = { 1033: 'F_ADD_SEALS', 1034: 'F_GET_SEALS' };
 const F_GET_SEALS = 1034;
 /** @type {Record<number, string>} */
+const FCNTL = {
+  0: 'F_DUPFD',
+  1: 'F_GETFD',
+  2: 'F_SETFD',
+  3: 'F_GETFL',
+  4: 'F_SETFL',
+  1030: 'F_DUPFD_CLOEXEC',
+  1031: 'F_SETPIPE_SZ',
+  1032: 'F_GETPIPE_SZ',
+};
+/** @type {Record<number, string>} */
 const FUTEX = {
   0: 'FUTEX_WAIT',
   1: 'FUTEX_WAKE',
@@ -149,6 +160,7 @@ module.exports = {
   AT,
   CLONE,
   FAMILIES,
+  FCNTL,
   F_GET_SEALS,
   FILE_TYPES,
   FUTEX,

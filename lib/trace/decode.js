@@ -1,6 +1,7 @@
 'use strict';
 // A call's raw arguments and result, formatted as strace -y prints them.
 const c = require('./constants.js');
+const { printTyped } = require('./printers.js');
 const { quoted, address, message } = require('./values.js');
 
 /**
@@ -174,7 +175,15 @@ function socketOption(a) {
   const [level, name] = [a.int(1), a.int(2)];
   const names = {
     '1,2': ['SOL_SOCKET', 'SO_REUSEADDR'],
+    '1,3': ['SOL_SOCKET', 'SO_TYPE'],
+    '1,4': ['SOL_SOCKET', 'SO_ERROR'],
+    '1,7': ['SOL_SOCKET', 'SO_SNDBUF'],
+    '1,8': ['SOL_SOCKET', 'SO_RCVBUF'],
+    '1,9': ['SOL_SOCKET', 'SO_KEEPALIVE'],
+    '1,15': ['SOL_SOCKET', 'SO_REUSEPORT'],
     '1,17': ['SOL_SOCKET', 'SO_PEERCRED'],
+    '1,20': ['SOL_SOCKET', 'SO_RCVTIMEO'],
+    '1,21': ['SOL_SOCKET', 'SO_SNDTIMEO'],
     '6,1': ['SOL_TCP', 'TCP_NODELAY'],
   };
   return names[/** @type {keyof typeof names} */ (`${level},${name}`)] ?? [String(level), String(name)];
@@ -183,6 +192,8 @@ function socketOption(a) {
 /** @param {Arguments} a */
 function sealing(a) {
   const command = a.int(1);
+  const simple = c.FCNTL[command];
+  if (simple) return [a.fd(0), simple, ...(simple.includes('_GET') ? [] : [String(a.int(2))])];
   const name = c.SEALING[command];
   if (name === 'F_ADD_SEALS') return [a.fd(0), name, c.flags(a.int(2), c.SEALS)];
   return [a.fd(0), name ?? String(command), ...(name ? [] : [a.pointer(2)])];
@@ -284,7 +295,8 @@ const hex = (a, i) => (a.size(i) === 0 ? '0' : a.call.args[i]);
 /** The arguments, as strace -y prints them. @param {RawCall} call */
 function decodeArguments(call) {
   const print = PRINTERS[call.name];
-  return print ? print(new Arguments(call)) : call.args;
+  const a = new Arguments(call);
+  return print?.(a) ?? printTyped(a) ?? call.args;
 }
 
 /**
