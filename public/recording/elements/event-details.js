@@ -38,7 +38,7 @@ export class EventDetails extends HTMLElement {
 
   /** @param {Recording} recording @param {number} event */
   #rows(recording, event) {
-    const { t, end, flags, sleeps, wokenBy } = recording;
+    const { t, end, flags, sleeps, wokenBy, lane } = recording;
     /** @type {HTMLElement[]} */
     const rows = [];
     const row = (/** @type {string} */ term, /** @type {(Node | string)[]} */ ...content) =>
@@ -56,7 +56,7 @@ export class EventDetails extends HTMLElement {
       row(
         'took',
         flags[event] & NEVER_RETURNED
-          ? `it did not return before the recording ended, ${duration(recording.durationNs - t[event])} later`
+          ? `it never returned; its thread ended ${duration(recording.lanes[lane[event]].end - t[event])} later`
           : duration(end[event] - t[event]),
       );
     if (flags[event] & ASLEEP) row('slept', sleeps[event] > 0 ? counted(sleeps[event], 'time') : 'until the end');

@@ -3,8 +3,9 @@
 import { areaColor, color, textOn } from '../../shared/colors.js';
 import { ticksOf } from '../model/axis.js';
 import { ASLEEP, FAILED, NEVER_RETURNED, STEP } from '../model/flags.js';
-import { columnsOf, visibleCalls } from '../model/lanes.js';
+import { visibleCalls } from '../model/lanes.js';
 import { laneLabel, laneName } from '../model/text.js';
+import { drawColumns } from './lanes-columns.js';
 
 /**
  * @typedef {import('../model/types.js').Recording} Recording
@@ -27,7 +28,6 @@ import { laneLabel, laneName } from '../model/text.js';
  */
 
 const BAR = 16; // height of a call
-const COLUMN = 2; // width of a column
 const MOST_ARROWS = 200;
 const GROUP_FONT = 12.5;
 
@@ -144,41 +144,14 @@ function drawLane(ink, looks, { recording, from, to, left, right }, { lane: inde
   ink.fillStyle = looks.ink;
   if (end > begin) ink.fillRect(begin, middle - 1, Math.max(end - begin, 1), 2); // user space, wherever nothing covers it
   const [first, after] = visibleCalls(lane, from, to);
-  if (after - first > (right - left) / 4) return drawColumns(ink, looks, lane, { from, to, left, right, middle });
+  if (after - first > (right - left) / 10)
+    return drawColumns(ink, looks, lane, { from, to, left, right, middle, bar: BAR });
   for (let i = first; i < after; i++) {
     drawCall(ink, looks, recording, lane, i, { x, middle, left, right });
     single.push(lane.calls[i]);
   }
   // Steps in user space: a diamond on the line.
   if (lane.events.length > lane.calls.length) drawSteps(ink, looks, recording, lane, { from, to, x, middle });
-}
-
-/** @param {CanvasRenderingContext2D} ink @param {Looks} looks @param {Lane} lane @param {{from: number, to: number, left: number, right: number, middle: number}} place */
-function drawColumns(ink, looks, lane, { from, to, left, right, middle }) {
-  const count = Math.ceil((right - left) / COLUMN);
-  const { call, asleep } = columnsOf(lane, from, to, count);
-  const bottom = Math.round(middle + BAR / 2);
-  // Heights in whole pixels, at least one for what is there at all. Neighbors of one height are one rectangle.
-  const high = (/** @type {number} */ share) => (share > 0 ? Math.max(1, Math.round(Math.min(share, 1) * BAR)) : 0);
-  const fill = (
-    /** @type {string | CanvasPattern} */ style,
-    /** @type {(i: number) => number} */ low,
-    /** @type {Float32Array} */ shares,
-  ) => {
-    ink.fillStyle = style;
-    for (let i = 0; i < count; ) {
-      const [from, height] = [low(i), high(shares[i])];
-      let after = i + 1;
-      while (after < count && low(after) === from && high(shares[after]) === height) after++;
-      if (height > 0) ink.fillRect(left + i * COLUMN, bottom - from - height, (after - i) * COLUMN, height);
-      i = after;
-    }
-  };
-  // Calls from the bottom, sleep above them, user space what is left.
-  const above = (/** @type {number} */ i) => Math.min(high(call[i]), BAR - high(asleep[i]));
-  fill(looks.asleep, above, asleep);
-  if (looks.hatch) fill(looks.hatch, above, asleep);
-  fill(looks.call, () => 0, call);
 }
 
 /**
@@ -199,9 +172,11 @@ function drawCall(ink, looks, recording, lane, i, { x, middle, left, right }) {
     ink.fillStyle = looks.hatch;
     ink.fillRect(begin, top, width, BAR);
   }
-  ink.strokeStyle = asleep ? looks.edge : looks.paper;
-  ink.lineWidth = 1;
-  if (width > 4) ink.strokeRect(begin + 0.5, top + 0.5, width - 1, BAR - 1);
+  if (asleep && width > 4) {
+    ink.strokeStyle = looks.edge;
+    ink.lineWidth = 1;
+    ink.strokeRect(begin + 0.5, top + 0.5, width - 1, BAR - 1);
+  }
   if (flags & NEVER_RETURNED && asleep) {
     ink.fillStyle = looks.ink;
     for (const dot of [0, 5, 10]) ink.fillRect(end - 14 + dot, middle - 1, 2.5, 2.5); // it goes on
@@ -210,6 +185,7 @@ function drawCall(ink, looks, recording, lane, i, { x, middle, left, right }) {
   const name = recording.names[recording.name[event]];
   ink.font = looks.font;
   const room = width - (flags & NEVER_RETURNED ? 24 : 8);
+  if (room < 12) return; // shorter than any name
   const textWidth = widthOf(ink, looks, name);
   if (textWidth > room) return;
   if (asleep) {
