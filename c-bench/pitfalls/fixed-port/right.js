@@ -1,0 +1,21 @@
+'use strict';
+// A port number that is written down: another program already listens on it.
+const { createServer } = require('node:net');
+
+const other = createServer().listen(0, '127.0.0.1', () => {
+  const { port } = other.address(); // some program's port, which ours happens to want too
+  console.log(`Another program listens on port ${port}.`);
+
+  const server = createServer();
+  server.on('error', (error) => {
+    console.log(`Our server failed: ${error.code} (${error.message}).`);
+    process.exitCode = 1;
+    other.close();
+  });
+  // Port 0: the kernel chooses a free port. Tell the clients which one it is.
+  server.listen(0, '127.0.0.1', () => {
+    console.log(`Our server listens on port ${server.address().port}.`);
+    server.close();
+    other.close();
+  });
+});

@@ -1,0 +1,65 @@
+/*
+ * Two writers, one pipe, and messages that mix.
+ * POSIX promises that a write of at most PIPE_BUF bytes (4096 on Linux) is not interleaved with another. Not more.
+ */
+#include <err.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SIZE = PIPE_BUF + 1, MESSAGES = 500 }; /* per writer */
+
+/* Every byte of a message is the same letter. */
+static void write_messages(int fd, char letter) {
+    char message[SIZE];
+    memset(message, letter, sizeof message);
+    for (int n = 0; n < MESSAGES; n++)
+        if (write(fd, message, sizeof message) != sizeof message)
+            err(3, "write");
+    _exit(0);
+}
+
+/* Read a whole message. Returns 0 at end of file. */
+static int read_message(int fd, char message[SIZE]) {
+    for (int count = 0; count < SIZE;) {
+        ssize_t more = read(fd, message + count, SIZE - count);
+        if (more <= 0)
+            return 0;
+        count += more;
+    }
+    return 1;
+}
+
+int main(int argc, char **argv) {
+    (void)argc, (void)argv;
+    setlinebuf(stdout);
+    int ends[2];
+    if (pipe(ends))
+        err(3, "pipe");
+    for (char letter = 'A'; letter <= 'B'; letter++) {
+        pid_t writer = fork();
+        if (writer < 0)
+            err(3, "fork");
+        if (writer == 0)
+            write_messages(ends[1], letter);
+    }
+    close(ends[1]);
+
+    static char message[SIZE];
+    int received = 0, mixed = 0;
+    while (read_message(ends[0], message)) {
+        received++;
+        int first = 1; /* bytes of the same letter */
+        while (first < SIZE && message[first] == message[0])
+            first++;
+        if (first < SIZE && mixed++ == 0)
+            printf("Message %d begins with %d times %c, then comes %c.\n", received, first, message[0], message[first]);
+    }
+    while (wait(NULL) > 0)
+        ;
+    printf("messageBytes = %d bytes\nreceived = %d messages\nmixed = %d messages\n", SIZE, received, mixed);
+    printf("Of %d messages of %d bytes, %d were a mixture of both writers.\n", received, SIZE, mixed);
+    return mixed == 0 ? 0 : 1;
+}
