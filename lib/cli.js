@@ -11,6 +11,7 @@ const { CrossingsError } = require('./channel/errors.js');
 const { EXPERIMENT_COMMANDS } = require('./experiments/commands.js');
 const { doctorCommand } = require('./doctor.js');
 const { lessonCommand } = require('./lessons/command.js');
+const { pitfallCommand } = require('./lessons/pitfall-command.js');
 const { traceCommand } = require('./trace/command.js');
 const { gatesCommand } = require('./trace/gates/command.js');
 
@@ -40,6 +41,7 @@ const COMMANDS = [
   traceCommand,
   gatesCommand,
   lessonCommand,
+  pitfallCommand,
   doctorCommand,
 ];
 

@@ -28,7 +28,7 @@ const ROOMS = [
   { files: ['c-bench/trace/'], uses: ['c-bench/common/', 'c-bench/demos/'] },
   { files: ['c-bench/prove/'], uses: ['c-bench/common/', 'native/'] },
   { files: ['c-bench/lessons/*'], uses: ['c-bench/common/', 'c-bench/demos/'] },
-  { files: ['c-bench/lessons/'], uses: [] },
+  { files: ['c-bench/lessons/', 'c-bench/pitfalls/'], uses: [] },
   {
     files: ['c-bench/programs/'],
     uses: [
@@ -68,7 +68,7 @@ const ROOMS = [
       'package.json',
     ],
   },
-  { files: ['lib/lessons/'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js'] },
+  { files: ['lib/lessons/'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js', 'package.json'] },
   { files: ['lib/doctor.js'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js'] },
   {
     files: ['lib/cli.js'],

@@ -139,6 +139,8 @@ static void report(pid_t pid, pid_t thread) {
     event_integer("pid", (uint64_t)inner_pid(pid));
     if (thread != pid)
         event_string("thread", name);
+    else if (strncmp(name, "crossings-", strlen("crossings-")) != 0)
+        event_string("name", name); /* which the program gave itself by prctl() */
     event_string("state", !rest ? "ended" : rest[2] == 'R' ? "runs" : rest[2] == 'T' ? "stopped" : "sleeps");
     const char *called = in_call ? syscall_name(number) : NULL;
     const char *object = in_call ? object_of(pid, called, first) : NULL;

@@ -11,6 +11,7 @@ const { figuresIn } = require('./figures.js');
  * @typedef {object} Doing
  * @property {number} pid as the program itself prints it
  * @property {string} [thread] its name, of a thread other than the first
+ * @property {string} [name] that the process gave itself
  * @property {'sleeps' | 'runs' | 'stopped' | 'ended'} state
  * @property {string | null} call the system call that it is in
  * @property {number} [descriptor] of this call
@@ -77,8 +78,9 @@ function kindOf(object) {
 
 /** One sentence for each process whose time was up. @param {Doing[]} processes */
 function sentencesOf(processes) {
-  return processes.map(({ pid, thread, state, call, descriptor, object }) => {
-    const who = thread ? `Thread ${thread} of process ${pid}` : `Process ${pid}`;
+  return processes.map(({ pid, thread, name, state, call, descriptor, object }) => {
+    const rest = `rocess ${pid}${name ? ` (${name})` : ''}`;
+    const who = thread ? `Thread ${thread} of p${rest}` : `P${rest}`;
     if (state === 'runs') return `${who} is running${call ? ` in ${call}()` : ' in user space'}.`;
     if (state !== 'sleeps') return `${who} is ${state === 'ended' ? 'about to end' : state}.`;
     const on = descriptor === undefined ? '' : ` on descriptor ${descriptor}${object ? ` (${kindOf(object)})` : ''}`;

@@ -9,13 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SIZE = PIPE_BUF + 1, MESSAGES = 500 }; /* per writer */
+enum { SIZE = PIPE_BUF + 1, COUNT = 500 }; /* per writer */
 
 /* Every byte of a message is the same letter. */
 static void write_messages(int fd, char letter) {
     char message[SIZE];
     memset(message, letter, sizeof message);
-    for (int n = 0; n < MESSAGES; n++)
+    for (int n = 0; n < COUNT; n++)
         if (write(fd, message, sizeof message) != sizeof message)
             err(3, "write");
     _exit(0);

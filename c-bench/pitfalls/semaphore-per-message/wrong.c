@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MESSAGES = 10000, SIZE = 64, ROUNDS = 5 };
+enum { COUNT = 10000, SIZE = 64, ROUNDS = 5 };
 enum { BATCH = 1 }; /* messages per use of a semaphore */
 
 static struct {
@@ -59,7 +59,7 @@ static long count_sleeps(void) {
 }
 
 /* Send all messages to a child. Returns the nanoseconds per message, and adds to *sleeps. */
-static double run(void (*send)(const char *, int), void (*receive)(char *, int), long *sleeps) {
+static double run(void (*put)(const char *, int), void (*take)(char *, int), long *sleeps) {
     struct timespec begin, end;
     char message[SIZE] = {0};
     long before = count_sleeps();
@@ -68,16 +68,16 @@ static double run(void (*send)(const char *, int), void (*receive)(char *, int),
     if (reader < 0)
         err(3, "fork");
     if (reader == 0) {
-        for (int n = 0; n < MESSAGES; n++)
-            receive(message, n);
+        for (int n = 0; n < COUNT; n++)
+            take(message, n);
         _exit(0);
     }
-    for (int n = 0; n < MESSAGES; n++)
-        send(message, n);
+    for (int n = 0; n < COUNT; n++)
+        put(message, n);
     waitpid(reader, NULL, 0);
     clock_gettime(CLOCK_MONOTONIC, &end);
     *sleeps += count_sleeps() - before;
-    return ((end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec)) / MESSAGES;
+    return ((end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec)) / COUNT;
 }
 
 static int by_value(const void *a, const void *b) {
@@ -101,8 +101,8 @@ int main(int argc, char **argv) {
     qsort(shared_ns, ROUNDS, sizeof *shared_ns, by_value);
     double through_pipe = pipe_ns[ROUNDS / 2], through_memory = shared_ns[ROUNDS / 2];
     printf("pipe = %.0f ns\nsharedMemory = %.0f ns\n", through_pipe, through_memory);
-    printf("pipeSleeps = %.3f per message\n", (double)pipe_sleeps / MESSAGES / ROUNDS);
-    printf("sharedMemorySleeps = %.3f per message\n", (double)shared_sleeps / MESSAGES / ROUNDS);
+    printf("pipeSleeps = %.3f per message\n", (double)pipe_sleeps / COUNT / ROUNDS);
+    printf("sharedMemorySleeps = %.3f per message\n", (double)shared_sleeps / COUNT / ROUNDS);
     printf("A message took %.0f ns through the pipe, and %.0f ns through shared memory.\n", through_pipe,
            through_memory);
     return through_memory < through_pipe ? 0 : 1;

@@ -11,13 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MESSAGES = 5 };
+enum { COUNT = 5 };
 
 static void send_messages(const struct sockaddr_in *server) {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(fd, (const struct sockaddr *)server, sizeof *server))
         err(3, "connect");
-    for (int n = 1; n <= MESSAGES; n++) {
+    for (int n = 1; n <= COUNT; n++) {
         char message[32];
         int length = snprintf(message, sizeof message, "message %d\n", n);
         if (send(fd, message, length, 0) != length)
@@ -53,7 +53,7 @@ int main(int argc, char **argv) {
         for (ssize_t i = 0; i < count; i++)
             messages += bytes[i] == '\n'; /* a newline ends a message, wherever recv() cuts the stream */
     }
-    printf("sends = %d messages\nrecvs = %d calls\n", MESSAGES, calls);
-    printf("The client sent %d messages, and the server saw %d.\n", MESSAGES, messages);
-    return messages == MESSAGES ? 0 : 1;
+    printf("sends = %d messages\nrecvs = %d calls\n", COUNT, calls);
+    printf("The client sent %d messages, and the server saw %d.\n", COUNT, messages);
+    return messages == COUNT ? 0 : 1;
 }

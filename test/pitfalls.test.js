@@ -1,0 +1,210 @@
+'use strict';
+// Each pitfall goes wrong as it promises, and its right program does not: in namespaces, without them, and on one core. Nothing
+// is left behind.
+const { spawn, spawnSync } = require('node:child_process');
+const { mkdtempSync, readdirSync, readFileSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const Ajv = require('ajv/dist/2020').default;
+const { nameOf } = require('../lib/lessons/confined.js');
+const { compareLines, groupDifferences } = require('../lib/lessons/differences.js');
+const { listPitfalls } = require('../lib/lessons/folders.js');
+const { sourcesOf } = require('../lib/lessons/pitfalls.js');
+const { built, cli, eventsOf } = require('./support.js');
+
+/** @typedef {import('../lib/lessons/folders.js').Pitfall} Pitfall */
+
+const pitfalls = listPitfalls();
+const named = pitfalls.map((pitfall) => /** @type {const} */ ([pitfall.name, pitfall]));
+const folder = mkdtempSync(join(tmpdir(), 'pitfalls-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+// What these show depends on who runs when. On a busy machine one attempt may not show it.
+const DEPENDS_ON_TIME = [
+  'false-sharing',
+  'interleaved-writes',
+  'lost-updates',
+  'semaphore-per-message',
+  'small-writes-wait',
+];
+const AT_ONCE = 6; // they wait most of the time
+const ONE_CORE = 'Only one core is available';
+
+/** @param {string[]} wrapper @param {string[]} options @param {Pitfall} pitfall @param {'wrong' | 'right'} which @returns {Promise<any[]>} */
+function confine(wrapper, options, { folder: own, ...pitfall }, which) {
+  const { program, args = [], limitSeconds = 20 } = pitfall[which];
+  const named = program.endsWith('.js')
+    ? ['--exec', '--', process.execPath, join(own, program)]
+    : ['--', nameOf(own, program)];
+  const limit = ['--limit-ms', String(1000 * limitSeconds)];
+  const command = [...wrapper, built('crossings-lessons'), '--confine', ...limit, ...options, ...named, ...args];
+  return new Promise((resolve, reject) => {
+    const child = spawn(command[0], command.slice(1), { env: { ...process.env, TMPDIR: folder } });
+    let text = '';
+    child.stdout.on('data', (data) => {
+      text += data;
+    });
+    child.on('error', reject);
+    child.on('close', () => resolve(eventsOf(text)));
+  });
+}
+
+/** What was observed, briefly. @param {any[]} events */
+function summarize(events) {
+  const { how, status, signal, left } = events.find(({ type }) => type === 'ended') ?? { how: 'no end' };
+  return {
+    end: how === 'limit' ? 'hang' : how === 'signal' ? signal : `${how} ${status}`,
+    left,
+    lines: events.filter(({ type }) => type === 'output').map(({ line }) => line),
+    processes: events.filter(({ type }) => type === 'process'),
+  };
+}
+
+const promised = (/** @type {Pitfall} */ { wrong: { fails } }) => (fails === 'exit' ? 'exited 1' : fails);
+
+/** Runs every program of every pitfall. @param {string[]} wrapper @param {string[]} options */
+async function runAll(wrapper, options) {
+  /** @type {Map<string, {wrong: ReturnType<typeof summarize>, right: ReturnType<typeof summarize>}>} */
+  const observed = new Map();
+  const one = async (/** @type {Pitfall} */ pitfall) => {
+    for (let attempts = DEPENDS_ON_TIME.includes(pitfall.name) ? 5 : 1; attempts > 0; attempts--) {
+      const wrong = summarize(await confine(wrapper, options, pitfall, 'wrong'));
+      const right = summarize(await confine(wrapper, options, pitfall, 'right'));
+      observed.set(pitfall.name, { wrong, right });
+      if (wrong.end === promised(pitfall) && right.end === 'exited 0') return;
+      if (wrong.lines.join().includes(ONE_CORE)) return;
+    }
+  };
+  const waiting = [...pitfalls];
+  const worker = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) await one(next);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return observed;
+}
+
+describe.each([
+  ['in namespaces', [], []],
+  ['without namespaces', [], ['--no-namespaces']],
+  ['on one core', ['taskset', '-c', '0'], []],
+])('%s', (_, wrapper, options) => {
+  /** @type {Awaited<ReturnType<typeof runAll>>} */
+  let observed;
+  beforeAll(async () => {
+    observed = await runAll(wrapper, options);
+  });
+
+  test.each(named)('%s fails as promised, and its right program does not', (name, pitfall) => {
+    const { wrong, right } = observed.get(name) ?? { wrong: null, right: null };
+    const oneCore = wrapper.length > 0 && wrong?.lines.join().includes(ONE_CORE);
+    expect(wrong).toMatchObject({ end: oneCore ? 'exited 0' : promised(pitfall), left: 0 });
+    expect(right).toMatchObject({ end: 'exited 0', left: 0, processes: [] });
+    // What went wrong is in a sentence, or in what the processes did when their time was up.
+    expect(wrong?.lines.some((line) => line.endsWith('.'))).toBe(true);
+    if (pitfall.wrong.fails !== 'hang') return;
+    expect(wrong?.processes.length).toBeGreaterThan(0);
+    for (const { state, call } of wrong?.processes ?? []) {
+      expect([state, call === null]).toEqual(name === 'plain-flag' ? ['runs', true] : ['sleeps', false]);
+    }
+  });
+
+  test('nothing is left', () => {
+    expect(readdirSync(folder)).toEqual([]);
+    const names = pitfalls.map(({ name }) => name);
+    expect(readdirSync('/dev/shm').filter((file) => names.some((name) => file.includes(`${name}-`)))).toEqual([]);
+  });
+});
+
+describe.each(named)('%s', (_, pitfall) => {
+  const { wrong, right } = sourcesOf(pitfall);
+
+  test('is short, and its programs differ in a few lines that say why', () => {
+    for (const text of [wrong, right]) expect(text.split('\n').length).toBeLessThan(120);
+    const changed = compareLines(wrong, right).filter(({ mark }) => mark !== ' ');
+    expect(changed.length).toBeGreaterThan(0);
+    expect(changed.length).toBeLessThanOrEqual(12);
+    const added = changed.filter(({ mark }) => mark === '+').map(({ text }) => text);
+    expect(added.join('\n')).toMatch(/\/\* [\s\S]+\*\/|\/\/ /);
+  });
+
+  test('is explained', () => {
+    const headings = [...pitfall.text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(['What goes wrong', 'Why', 'What to do']);
+  });
+});
+
+test('each C program compiles alone, without a warning', () => {
+  const files = pitfalls.flatMap(({ folder: own, programs }) => programs.map((program) => join(own, program)));
+  const sources = files.filter((file) => file.endsWith('.c'));
+  const flags = ['-O2', '-pthread', '-Wall', '-Wextra', '-Werror'];
+  const { status, stderr } = spawnSync('cc', [...flags, '-S', ...sources], { cwd: folder, encoding: 'utf8' });
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+});
+
+test('lines that differ are found, with lines around them', () => {
+  const lines = compareLines('a\nb\nc\nd\ne\nf\n', 'a\nB\nc\nd\ne\nf\ng\n');
+  const [first, last] = groupDifferences(lines, 1);
+  expect(first.map(({ mark, text }) => mark + text)).toEqual([' a', '-b', '+B', ' c']);
+  expect(last).toEqual([
+    { mark: ' ', text: 'f', wrong: 6, right: 6 },
+    { mark: '+', text: 'g', wrong: null, right: 7 },
+  ]);
+});
+
+describe('crossings pitfall', () => {
+  const path = join(folder, 'file.json');
+  afterEach(() => rmSync(path, { force: true }));
+  /** @param {string} schema */
+  function readValid(schema) {
+    const validate = new Ajv({ strict: false }).compile(require(`../lib/lessons/${schema}.schema.json`));
+    const file = JSON.parse(readFileSync(path, 'utf8'));
+    validate(file);
+    expect(validate.errors ?? []).toEqual([]);
+    return file;
+  }
+
+  test('NAME shows what was observed, the difference and why, and writes it', () => {
+    const { status, stdout, stderr } = cli(['pitfall', 'end-of-file-never-comes', '--json', path]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/Process \d+ \(reader\) sleeps\s+in read\(\) on descriptor 3 \(a pipe\)/);
+    expect(stdout).toMatch(/^\+ {5}close\(ends\[1\]\);/m);
+    const file = readValid('pitfall-run');
+    expect(file).toMatchObject({ verdict: 'shown', wrong: { failed: true, end: 'hang' }, right: { failed: false } });
+  });
+
+  test('--list lists every pitfall, and writes the list', () => {
+    const { status, stdout } = cli(['pitfall', '--list', '--json', path]);
+    expect(status).toBe(0);
+    const file = readValid('pitfall-list');
+    expect(file.pitfalls.map((/** @type {any} */ { name }) => name)).toEqual(pitfalls.map(({ name }) => name));
+    for (const { name, title } of pitfalls) expect(stdout).toMatch(new RegExp(`^${name} +${title}$`, 'm'));
+  });
+
+  test('exits with 1 if the wrong program does not fail', () => {
+    // On one core, false sharing cannot happen.
+    const { status, stdout } = spawnSync(
+      'taskset',
+      ['-c', '0', process.execPath, 'server/cli.js', 'pitfall', 'false-sharing'],
+      {
+        cwd: join(__dirname, '..'),
+        encoding: 'utf8',
+      },
+    );
+    expect(status).toBe(1);
+    expect(stdout).toContain('The wrong program did not fail here.');
+  });
+
+  test.each([
+    [[], /The name of the pitfall is missing/],
+    [['no-such-pitfall'], /The pitfall must be one of address-in-use, .*; got "no-such-pitfall"/],
+    [['sigpipe', 'extra'], /Unexpected argument "extra"/],
+    [['sigpipe', '--list'], /--list takes no name; got "sigpipe"/],
+    [['sigpipe', '--json', '/no/such/folder/file.json'], /folder/],
+  ])('%p is refused with one sentence', (args, sentence) => {
+    const { status, stderr } = cli(['pitfall', ...args]);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(sentence);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+});
