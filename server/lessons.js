@@ -1,8 +1,8 @@
 'use strict';
-// The routes of the lessons and pitfalls. A program runs while nothing else does, and ends when its client disconnects.
+// The routes of the lessons. A program runs while nothing else does, and ends when its client disconnects.
 const express = require('express');
 const { CrossingsError } = require('../lib/channel/errors.js');
-const { findLesson, listPitfalls } = require('../lib/lessons/folders.js');
+const { findLesson } = require('../lib/lessons/folders.js');
 const { describeLesson, listLines, presentRun, runLesson } = require('../lib/lessons/lesson.js');
 const { HttpError } = require('./http-error.js');
 const schema = require('./request-schema.js');
@@ -73,9 +73,6 @@ function lessonRoutes(lessons, disconnectOf) {
     const { try: which } = schema.parse(schema.lessonBody(lesson.try?.length ?? 0), request.body);
     const run = await lessons.run(lesson, which, disconnectOf(response));
     response.status(201).json(presentRun(lesson, run, 'here'));
-  });
-  router.get('/pitfalls', (_request, response) => {
-    response.json({ pitfalls: listPitfalls().map(({ name, title, lesson }) => ({ name, title, lesson })) });
   });
   return router;
 }

@@ -11,6 +11,7 @@ const { tripsOf } = require('../lib/measure/statistics.js');
 const { sourceOf } = require('../lib/experiments/documents.js');
 const { HttpError } = require('./http-error.js');
 const { lessonRoutes } = require('./lessons.js');
+const { pitfallRoutes } = require('./pitfalls.js');
 const schema = require('./request-schema.js');
 const { BENCH, kindOf, textOf } = require('./run-kinds.js');
 const { beginStream } = require('./subscribers.js');
@@ -64,9 +65,10 @@ function disconnectOf(response) {
  * @param {InstanceType<typeof import('./runs.js').Runs>} lab.runs
  * @param {InstanceType<typeof import('./traces.js').Traces>} lab.traces
  * @param {InstanceType<typeof import('./lessons.js').Lessons>} lab.lessons
+ * @param {InstanceType<typeof import('./pitfalls.js').Pitfalls>} lab.pitfalls
  * @param {{name: string, title: string, source: string}[]} lab.catalogue
  */
-function routes({ runs, traces, lessons, catalogue }) {
+function routes({ runs, traces, lessons, pitfalls, catalogue }) {
   const router = express.Router();
   const names = catalogue.map(({ name }) => name);
   /** @param {Request} request */
@@ -159,6 +161,7 @@ function routes({ runs, traces, lessons, catalogue }) {
   });
 
   router.use(lessonRoutes(lessons, disconnectOf));
+  router.use(pitfallRoutes(pitfalls, disconnectOf));
 
   router.get('/runs', async (_request, response) => {
     response.json({ runs: await runs.list() });

@@ -12,6 +12,7 @@ const { CrossingsError } = require('../lib/channel/errors.js');
 const { Connections, HTTP_LIMITS } = require('./connections.js');
 const { HttpError, errorBody } = require('./http-error.js');
 const { Lessons } = require('./lessons.js');
+const { Pitfalls } = require('./pitfalls.js');
 const { routes } = require('./routes.js');
 const { defaultFolder } = require('./run-store.js');
 const { Runs } = require('./runs.js');
@@ -126,6 +127,7 @@ async function startServer({
   const runs = new Runs(dataFolder, log, limitsMs);
   const traces = new Traces();
   const lessons = new Lessons(runs);
+  const pitfalls = new Pitfalls(runs);
   /** @type {import('express').Express | null} */
   let app = null;
   // The app is built later: the valid Host headers contain the port, which is known once the server listens.
@@ -136,7 +138,7 @@ async function startServer({
   const port = await listen(server, requestedPort);
   // Such as an accept() for which the system lacks memory; the connections that are open continue.
   server.on('error', (error) => log.error(error));
-  app = buildApp({ port, token, log, connections, embedders, runs, traces, lessons, catalogue });
+  app = buildApp({ port, token, log, connections, embedders, runs, traces, lessons, pitfalls, catalogue });
 
   return {
     port,
@@ -146,7 +148,7 @@ async function startServer({
     async close() {
       const closed = once(server, 'close');
       server.close();
-      await Promise.all([traces.close(), lessons.close(), runs.close()]);
+      await Promise.all([traces.close(), lessons.close(), pitfalls.close(), runs.close()]);
       server.closeAllConnections();
       await closed;
     },

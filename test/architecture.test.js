@@ -102,6 +102,7 @@ const ROOMS = [
   { files: ['public/bench/'], uses: ['public/bench/charts/', 'public/shared/'] },
   { files: ['public/experiments/'], uses: ['public/shared/'] },
   { files: ['public/lessons/'], uses: ['public/shared/'] },
+  { files: ['public/pitfalls/'], uses: ['public/shared/'] },
   { files: ['public/theatre/model/'], uses: ['public/shared/'] },
   { files: ['public/theatre/elements/'], uses: ['public/theatre/model/', 'public/shared/'] },
   { files: ['public/theatre/'], uses: ['public/theatre/elements/', 'public/theatre/model/', 'public/shared/'] },

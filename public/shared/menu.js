@@ -12,6 +12,7 @@ const PAGES = [
   ['/experiment.html?name=cycles', 'Cycles'],
   ['/experiment.html?name=latency', 'Latency'],
   ['/gates.html', 'Gates'],
+  ['/pitfalls.html', 'Pitfalls'],
   ['/recording.html', 'Your program'],
 ];
 
