@@ -22,12 +22,21 @@ function find(name) {
 /** Runs the programs of pitfalls. */
 class Pitfalls {
   #runs;
+  /** @type {ReturnType<typeof listOf> | null} */
+  #list = null;
   #closing = new AbortController();
   /** @type {Promise<any> | null} */
   #running = null;
 
+  /** @param {InstanceType<typeof import('./runs.js').Runs>} runs */
+  constructor(runs) {
+    this.#runs = runs;
+  }
+
+  /** Read once: it takes a hundred files. */
   list() {
-    return listOf(listPitfalls());
+    this.#list ??= listOf(listPitfalls());
+    return this.#list;
   }
 
   /** @param {string} name */
@@ -69,7 +78,8 @@ class Pitfalls {
         );
       }
       if (signal.aborted) throw new HttpError(503, 'ERR_CANCELLED', 'The run was canceled.');
-      if (error instanceof CrossingsError && !(error instanceof HttpError)) throw new HttpError(503, error.code, error.message);
+      if (error instanceof CrossingsError && !(error instanceof HttpError))
+        throw new HttpError(503, error.code, error.message);
       throw error;
     }
   }

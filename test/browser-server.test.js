@@ -16,7 +16,7 @@ describeInBrowser('in a browser', () => {
     await lab?.close();
   });
 
-  test.each(['/', '/bench.html', '/experiment.html?name=bill', '/gates.html'])(
+  test.each(['/', '/bench.html', '/experiment.html?name=bill', '/gates.html', '/pitfalls.html'])(
     '%s loads without an error, within the security policy, and without another host',
     async (path) => {
       const page = await openPage(browser, lab, path);

@@ -15,6 +15,12 @@ const ACCEPTED = {
   'GET /traces/:mechanism': [200, null],
   'GET /traces/:mechanism/perfetto': [200, null],
   'GET /gates': [200, null],
+  'GET /lessons': [200, null],
+  'GET /lessons/:name': [404, 'ERR_NO_LESSON'],
+  'POST /lessons/:name/runs': [404, 'ERR_NO_LESSON'],
+  'GET /pitfalls': [200, null],
+  'GET /pitfalls/:name': [404, 'ERR_NO_PITFALL'],
+  'POST /pitfalls/:name/runs': [404, 'ERR_NO_PITFALL'],
   'POST /traces': [400, 'ERR_USAGE'],
   'GET /runs': [200, null],
   'POST /runs': [400, 'ERR_USAGE'],
@@ -46,9 +52,14 @@ const OTHERS = [
 function apiRoutes() {
   /** @type {any} */
   const nothing = { runs: {}, traces: {}, catalogue: [] };
-  return routes(nothing).stack.flatMap(({ route }) =>
-    Object.keys(/** @type {any} */ (route)?.methods ?? {}).map((method) => `${method.toUpperCase()} ${route?.path}`),
-  );
+  const collect = (/** @type {any[]} */ stack) =>
+    /** @type {string[]} */ (
+      stack.flatMap(({ route, handle }) => [
+        ...Object.keys(route?.methods ?? {}).map((method) => `${method.toUpperCase()} ${route.path}`),
+        ...(route ? [] : collect(handle?.stack ?? [])), // the routes of a router that it uses
+      ])
+    );
+  return collect(routes(nothing).stack);
 }
 
 /** Names stand for values that contain the port or the token. @type {Record<string, (string | null)[]>} */

@@ -15,8 +15,8 @@
 static int start(struct sockaddr_in *address) {
     socklen_t size = sizeof *address;
     int listener = socket(AF_INET, SOCK_STREAM, 0);
-    int yes =
-        1; /* allow the port while old connections are in TIME_WAIT; another server that listens is still refused */
+    /* Allow the port while old connections are in TIME_WAIT. Another server that listens is still refused. */
+    int yes = 1;
     if (setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes))
         err(3, "setsockopt");
     if (bind(listener, (struct sockaddr *)address, size)) {

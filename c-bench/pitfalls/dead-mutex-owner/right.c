@@ -23,7 +23,8 @@ int main(int argc, char **argv) {
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST); /* the kernel tells the next who locks it */
+    /* The next one who locks it is told that the owner died. */
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
     pthread_mutex_init(mutex, &attributes);
 
     pid_t worker = fork();

@@ -12,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DISTANCE = 128 /* on another cache line, and not on the next one, since processors fetch lines in pairs */ };
+/* On another cache line, and not on the next one either, since some processors fetch lines in pairs. */
+enum { DISTANCE = 128 /* bytes between the counters */ };
 enum { CHUNK = 10000 /* additions */, CHUNKS = 1000, LIMIT_MS = 1500 };
 
 static double now_ns(clockid_t clock) {

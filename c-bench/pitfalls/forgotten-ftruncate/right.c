@@ -20,7 +20,8 @@ int main(int argc, char **argv) {
     int fd = shm_open(name, O_CREAT | O_RDWR, 0600);
     if (fd < 0 || shm_unlink(name))
         err(3, "shm_open");
-    if (ftruncate(fd, SIZE)) /* a new object has 0 bytes, so no page of the mapping has anything behind it */
+    /* A new object has 0 bytes, so no page of the mapping has anything behind it. */
+    if (ftruncate(fd, SIZE))
         err(3, "ftruncate");
     char *region = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (region == MAP_FAILED)

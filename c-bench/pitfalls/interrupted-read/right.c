@@ -20,8 +20,8 @@ static void count_signal(int number) {
 int main(int argc, char **argv) {
     (void)argc, (void)argv;
     setlinebuf(stdout);
-    struct sigaction action = {.sa_handler = count_signal,
-                               .sa_flags = SA_RESTART}; /* the kernel restarts read() after the handler */
+    /* The kernel restarts read() after the handler. */
+    struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
     sigaction(SIGUSR1, &action, NULL);
     int ends[2];
     if (pipe(ends))

@@ -33,7 +33,8 @@ int main(int argc, char **argv) {
     }
 
     printf("The reader loops until the flag is set.\n");
-    while (!__atomic_load_n(&region->ready, __ATOMIC_ACQUIRE)) /* loaded anew each time, and before the message */
+    /* Loaded anew each time, and before the message: pairs with the writer's store. */
+    while (!__atomic_load_n(&region->ready, __ATOMIC_ACQUIRE))
         ;
     printf("The reader saw the flag. The message is %d.\n", region->message);
     waitpid(writer, NULL, 0);

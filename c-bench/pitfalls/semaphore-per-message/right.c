@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 enum { COUNT = 10000, SIZE = 64, ROUNDS = 5 };
-enum { BATCH = 500 }; /* the two processes wait for each other once per batch, and the messages cost only the copying */
+/* The two processes wait for each other once per batch, and the messages cost only the copying. */
+enum { BATCH = 500 }; /* messages per use of a semaphore */
 
 static struct {
     sem_t free, filled;

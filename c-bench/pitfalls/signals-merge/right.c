@@ -20,7 +20,8 @@ static void count_signal(int number) {
 int main(int argc, char **argv) {
     (void)argc, (void)argv;
     setlinebuf(stdout);
-    int number = SIGRTMIN; /* a real-time signal is queued each time; of others the kernel keeps one that is pending */
+    /* A real-time signal is queued each time. Of any other, the kernel keeps at most one pending. */
+    int number = SIGRTMIN;
     struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
     sigaction(number, &action, NULL);
     sigset_t busy, before; /* the parent does not want to be interrupted while it is busy */

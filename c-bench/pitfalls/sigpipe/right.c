@@ -24,8 +24,8 @@ int main(int argc, char **argv) {
     close(ends[0]);
     waitpid(reader, NULL, 0);
 
-    signal(SIGPIPE,
-           SIG_IGN); /* now write() fails with EPIPE, which can be handled; MSG_NOSIGNAL does it for one send() */
+    /* Now write() fails with EPIPE, which can be handled. MSG_NOSIGNAL does the same for one send(). */
+    signal(SIGPIPE, SIG_IGN);
     printf("The reader has ended. The writer writes.\n");
     if (write(ends[1], "hello", 5) < 0)
         printf("write() failed: %s.\n", strerror(errno));

@@ -53,7 +53,8 @@ int main(int argc, char **argv) {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(fd, (struct sockaddr *)&address, size))
         err(3, "connect");
-    int yes = 1; /* send each write at once. Better still: one write for both parts (writev), which needs no option */
+    /* Send each write at once. Better still: one write for both parts (writev), which needs no option. */
+    int yes = 1;
     if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes))
         err(3, "setsockopt");
     double ms[REQUESTS];

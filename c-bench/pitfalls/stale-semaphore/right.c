@@ -16,7 +16,8 @@ static char name[40]; /* in /dev/shm, as sem.stale-semaphore-PID */
 /* One run of a program: take the lock, work, release the lock. */
 static void run(int number) {
     prctl(PR_SET_NAME, number == 1 ? "first run" : "second run");
-    sem_unlink(name); /* sem_open() ignores the initial value if a crashed run left a semaphore of this name */
+    /* sem_open() ignores the initial value if a crashed run left a semaphore of this name. */
+    sem_unlink(name);
     sem_t *lock = sem_open(name, O_CREAT, 0600, 1); /* 1: the lock is free */
     if (lock == SEM_FAILED)
         err(3, "sem_open");
