@@ -52,13 +52,12 @@ const OTHERS = [
 function apiRoutes() {
   /** @type {any} */
   const nothing = { runs: {}, traces: {}, catalogue: [] };
-  const collect = (/** @type {any[]} */ stack) =>
-    /** @type {string[]} */ (
-      stack.flatMap(({ route, handle }) => [
-        ...Object.keys(route?.methods ?? {}).map((method) => `${method.toUpperCase()} ${route.path}`),
-        ...(route ? [] : collect(handle?.stack ?? [])), // the routes of a router that it uses
-      ])
-    );
+  /** @param {any[]} stack @returns {string[]} */
+  const collect = (stack) =>
+    stack.flatMap(({ route, handle }) => [
+      ...Object.keys(route?.methods ?? {}).map((method) => `${method.toUpperCase()} ${route.path}`),
+      ...(route ? [] : collect(handle?.stack ?? [])), // the routes of a router that it uses
+    ]);
   return collect(routes(nothing).stack);
 }
 

@@ -163,7 +163,15 @@ function showLesson() {
   byId('pitfalls')
     .querySelector('ul')
     ?.replaceChildren(
-      ...pitfalls.map(({ name, title: about }) => h('li', {}, about, ' ', h('code', {}, `crossings pitfall ${name}`))),
+      ...pitfalls.map(({ name, title: about }) =>
+        h(
+          'li',
+          {},
+          h('a', { href: `/pitfalls.html?name=${name}` }, about),
+          ' ',
+          h('code', {}, `crossings pitfall ${name}`),
+        ),
+      ),
     );
   byId('worksheet').replaceChildren(...worksheet(lesson));
   showNeighbor(lesson.previous, 'previous', 'Previous');
