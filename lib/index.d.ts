@@ -30,6 +30,10 @@ export class CrossingsError extends Error {
 export interface ChannelOptions<In = Message, Out = Buffer> {
   /** Size of the outgoing ring in bytes: a power of two from 64 KiB to 1 GiB. Default 1 MiB. */
   capacity?: number;
+  /** Choose a capacity, of at least 1 MiB, that takes messages of this size. */
+  maxMessageBytes?: number;
+  /** Requests whose promises may be pending. Default 65536; Infinity: no limit. */
+  maxRequests?: number;
   /** How to wait for the peer. Default 'spin-then-sleep'. */
   wait?: 'spin-then-sleep' | 'spin' | 'sleep';
   /** Longest time that one wait looks at the ring before it sleeps, microseconds. Default 50. */
@@ -107,7 +111,9 @@ export interface ChannelStats {
   looking: boolean;
 }
 
-export interface Channel<In = Message, Out = Buffer> extends AsyncIterable<Out> {
+/** A channel, from connect(), channelPair(), openChannel(), or a server's accept(). */
+export class Channel<In = Message, Out = Buffer> implements AsyncIterable<Out> {
+  private constructor();
   /** The process at the other end, as the kernel knew it when the socket was connected. */
   readonly peer: { readonly uid: number; readonly pid: number };
   /** The largest message that send() takes, bytes. */
@@ -123,6 +129,8 @@ export interface Channel<In = Message, Out = Buffer> extends AsyncIterable<Out> 
   trySend(message: In): boolean;
   /** Waits for room. The bytes must not change until the promise is fulfilled. */
   send(message: In, options?: Waiting): Promise<void>;
+  /** Waits until a message of this size would fit, without sending or reserving anything. */
+  waitForRoom(sizeBytes?: number, options?: Waiting): Promise<void>;
   /** Returns null if there is no message now. */
   tryReceive(): Out | null;
   /** Returns the size of the message; -1 if there is none now. */
@@ -143,7 +151,8 @@ export interface Channel<In = Message, Out = Buffer> extends AsyncIterable<Out> 
   batches(options?: { max?: number; reuse?: boolean }): AsyncIterableIterator<Out[]>;
 
   request(message: In, options?: Waiting & { timeout?: number }): Promise<Out>;
-  onRequest(handler: ((message: Out) => In | Promise<In>) | null): void;
+  /** `concurrency`: calls of the handler whose promises may be pending (default 1024); further requests wait. */
+  onRequest(handler: ((message: Out) => In | Promise<In>) | null, options?: { concurrency?: number }): void;
 
   /** Hold messages back until uncork(). */
   cork(): void;
@@ -160,7 +169,9 @@ export interface Channel<In = Message, Out = Buffer> extends AsyncIterable<Out> 
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface Server<In = Message, Out = Buffer> extends AsyncIterable<Channel<In, Out>> {
+/** What listen() returns. */
+export class Server<In = Message, Out = Buffer> implements AsyncIterable<Channel<In, Out>> {
+  private constructor();
   readonly path: string;
   readonly closed: boolean;
   /** Clients that were refused, and the reason of the last refusal. */
@@ -175,11 +186,12 @@ export interface Server<In = Message, Out = Buffer> extends AsyncIterable<Channe
 }
 
 /** The end of a channelPair() for a child process or a worker. */
-export interface Port {
+export class Port {
+  private constructor();
   readonly fd: number;
   /** A ticket with which one worker of this process can open the end. Withdrawn by close(), and when `channel` fails. */
   take(): number;
-  /** Close this process's copy, once a child has been started with it. After take(): close it unless it has been opened. */
+  /** Close this process's copy, once a child has been started with it; or withdraw the ticket. Done automatically once the channel is open or has failed. */
   close(): void;
 }
 

@@ -293,6 +293,11 @@ Napi::Value IsOurKind(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), good);
 }
 
+// claimEnd(descriptor) -> false if this end of a socket pair was claimed before, by any process
+Napi::Value ClaimEnd(const Napi::CallbackInfo &info) {
+    return Napi::Boolean::New(info.Env(), handshake_claim(IntegerAt(info, 0)));
+}
+
 // peerOf(descriptor) -> {uid, pid}
 Napi::Value PeerOf(const Napi::CallbackInfo &info) {
     uid_t uid;
@@ -485,6 +490,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
     add("connect", Connect);
     add("socketPair", SocketPair);
     add("isOurKind", IsOurKind);
+    add("claimEnd", ClaimEnd);
     add("peerOf", PeerOf);
     add("sendHello", SendHello);
     add("receiveHello", ReceiveHello);

@@ -132,6 +132,8 @@ crossings_status crossings_open(int fd, const crossings_options *given, crossing
     crossings_status status = channel_check_options(given, &options);
     if (status == CROSSINGS_OK && fcntl(fd, F_SETFD, FD_CLOEXEC))
         status = CROSSINGS_SYSTEM; /* not a descriptor */
+    if (status == CROSSINGS_OK && !handshake_claim(fd))
+        status = CROSSINGS_INVALID; /* another process has opened this end */
     if (status == CROSSINGS_OK)
         return open_channel(fd, &options, deadline_after(options.timeout_ms), channel);
     close(fd);

@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -225,6 +227,27 @@ enum handshake_status handshake_accept(int listener, int *fd) {
     if (*fd >= 0)
         return HANDSHAKE_OK;
     return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR ? HANDSHAKE_AGAIN : HANDSHAKE_SYSTEM;
+}
+
+/* The claim is a name in the abstract namespace: the kernel gives a socket one name only, and all processes that have
+ * the socket share it. The name is random, because two sockets cannot have the same one. Where the kernel refuses for
+ * any other reason, or the socket has the name of its listener, nothing is claimed and the caller goes on. */
+#define CLAIM_PREFIX "crossings-end-"
+
+bool handshake_claim(int fd) {
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
+        return true;
+    int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, CLAIM_PREFIX "%016" PRIx64, random);
+    if (bind(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ==
+            0 ||
+        errno != EINVAL)
+        return true;
+    struct sockaddr_un taken = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof taken;
+    return getsockname(fd, (struct sockaddr *)&taken, &size) != 0 ||
+           memcmp(taken.sun_path, "\0" CLAIM_PREFIX, sizeof "\0" CLAIM_PREFIX - 1) != 0;
 }
 
 int handshake_peer(int fd, uid_t *uid, pid_t *pid) {

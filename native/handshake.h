@@ -52,6 +52,10 @@ enum handshake_status handshake_accept(int listener, int *fd);
 /* Connect to a listener. HANDSHAKE_NO_LISTENER: the caller may retry, since either side may start first. */
 enum handshake_status handshake_connect(const char *path, int *fd);
 
+/* Claim an inherited end of a socket pair, before the hello is sent. False: it was claimed before, by this process or
+ * another one that has the same end. Two of them would share one handshake, and each could get half of it. */
+bool handshake_claim(int fd);
+
 /* Get the peer's user and process from the kernel (SO_PEERCRED). Returns 0, or -1 and sets errno. */
 int handshake_peer(int fd, uid_t *uid, pid_t *pid);
 

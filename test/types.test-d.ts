@@ -1,5 +1,15 @@
 // The shipped types, checked by `npm run types`: this file is never run. Each line marked as an error must be one.
-import { type Channel, CrossingsError, channelPair, connect, listen, openChannel, structured } from '../lib/index.js';
+import {
+  Channel,
+  CrossingsError,
+  channelPair,
+  connect,
+  listen,
+  openChannel,
+  Port,
+  Server,
+  structured,
+} from '../lib/index.js';
 
 async function asInTheReadme(): Promise<void> {
   const server = await listen('/tmp/feed.sock', {
@@ -39,7 +49,12 @@ async function asInTheReadme(): Promise<void> {
     channel.stats().doorbellsRung,
     channel.peer.uid,
   );
-  if (new Error() instanceof CrossingsError) await server.close();
+  if (new Error() instanceof CrossingsError || !(server instanceof Server)) await server.close();
+  if (channel instanceof Channel && !(channelPair({ maxMessageBytes: 2 ** 20, maxRequests: 10 }).port instanceof Port))
+    await channel.waitForRoom(100, { signal: AbortSignal.timeout(1) });
+  channel.onRequest(() => 'x', { concurrency: 5 });
+  // @ts-expect-error: channels are made by functions
+  new Channel();
 }
 
 async function withValues(): Promise<void> {

@@ -3,7 +3,7 @@
 // inbox of messages that arrived before an awaited response and have not been received yet.
 const { corruptPeer } = require('./errors.js');
 const { KIND } = require('./layout.js');
-const { MAX_REASON_LENGTH } = require('./responder.js');
+const { MAX_REFUSAL_BYTES } = require('./refusal.js');
 const { Slab } = require('./slab.js');
 const turn = require('./turn.js');
 
@@ -12,7 +12,6 @@ const MAX_NUMBERED_BYTES = 64 * 1024; // likewise: they may have to be copied, a
 const INBOX_OVERHEAD_BYTES = 128; // added to the size of each message in the inbox or a batch, so that empty messages count, too
 const NUMBER_BYTES = 4;
 const DONE = Promise.resolve();
-const MAX_REFUSAL_BYTES = 4 * MAX_REASON_LENGTH; // the rest of a longer reason is ignored
 
 /** @typedef {{kind: number, number: number, payload: Buffer}} NumberedFrame */
 /** @typedef {InstanceType<typeof Slab> | InstanceType<typeof import('./reused-slab.js').ReusedSlab>} Memory where messages are copied */

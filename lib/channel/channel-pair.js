@@ -19,13 +19,19 @@ class Port {
   constructor(fd, channel) {
     this.#fd = fd;
     native.lendFd(fd);
-    // A ticket that is never redeemed, for example because the worker ended first, must not keep its descriptor open.
-    channel.catch(() => this.#withdraw());
+    // A copy that stays open hides the death of the child. Once the channel is open, the child has its own; once it has failed,
+    // nobody can open the port any more, for example because the worker ended before it redeemed its ticket.
+    const close = () => this.close();
+    channel.then(close, close);
   }
 
   /** The file descriptor, for the stdio option of a child process. To pass the port to a worker, use take(). */
   get fd() {
-    if (this.#fd < 0) throw new CrossingsError('ERR_CLOSED', 'The port was transferred or closed.');
+    if (this.#fd < 0)
+      throw new CrossingsError(
+        'ERR_CLOSED',
+        'The port was opened, transferred or closed. Each child process or worker needs a channelPair() of its own.',
+      );
     return this.#fd;
   }
 
@@ -39,7 +45,10 @@ class Port {
     return this.#ticket;
   }
 
-  /** Close this process's copy. Call this after starting the child that inherits the descriptor. */
+  /**
+   * Close this process's copy. Call this after starting the child that inherits the descriptor: a child that dies before it
+   * opens the channel is noticed only then. Done automatically when the channel is open or has failed.
+   */
   close() {
     if (this.#fd >= 0) native.closeFd(this.#fd);
     this.#fd = -1;
@@ -92,7 +101,7 @@ function claim(fd) {
  */
 async function openChannel(fd, given) {
   const options = readOptions(given);
-  return handshake(claim(fd), options, options.timeout, options.signal);
+  return handshake(claim(fd), options, options.timeout, options.signal, true);
 }
 
 module.exports = { channelPair, openChannel, Port };

@@ -9,7 +9,15 @@ const { Cursor } = require('./cursor.js');
 const { CrossingsError } = require('./errors.js');
 const { Incoming, orNull } = require('./incoming.js');
 const { CLOSED, CORRUPT, OPEN, STATE_NAMES } = require('./life.js');
-const { invalidArgument, readBatchOptions, readReuse, readSignal, readTimeout } = require('./options.js');
+const {
+  invalidArgument,
+  readBatchOptions,
+  readConcurrency,
+  readReuse,
+  readSize,
+  readSignal,
+  readTimeout,
+} = require('./options.js');
 const { Outgoing } = require('./outgoing.js');
 const { Pacer } = require('./pacer.js');
 const { Pump } = require('./pump.js');
@@ -52,6 +60,7 @@ class Channel {
         mine: this.#connection.capacity,
         peer: ends.peer.capacity,
       },
+      options.maxRequests,
     );
     this.#arrivals = new Arrivals(
       this.#connection,
@@ -115,6 +124,21 @@ class Channel {
       if (this.#connection.state !== OPEN) this.#connection.throwError();
       const signal = options === undefined ? undefined : readSignal(options);
       return this.#outgoing.send(this.#outgoing.bytesOf(message), signal);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /**
+   * Wait until a message would fit into the ring, without sending one. The room is not reserved: a send that comes first may
+   * take it.
+   * @param {number} [sizeBytes] of the message (default 0)
+   * @param {{signal?: AbortSignal}} [options]
+   * @returns {Promise<void>}
+   */
+  waitForRoom(sizeBytes = 0, options = undefined) {
+    try {
+      return this.#outgoing.waitForRoom(readSize(sizeBytes), readSignal(options));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -301,18 +325,21 @@ class Channel {
    * Respond to the peer's requests.
    * @param {((message: any) => any) | null} handler returns the response, or a promise of it; if it throws or
    *   rejects, the requester gets ERR_REQUEST_FAILED. null removes the handler.
+   * @param {{concurrency?: number}} [options] calls of the handler whose promises may be pending; further requests wait
    */
-  onRequest(handler) {
+  onRequest(handler, options) {
+    const concurrency = readConcurrency(options);
     if (!this.#connection.isReadable) this.#connection.throwError();
     if (handler !== null && typeof handler !== 'function') invalidArgument('handler', 'a function or null', handler);
-    this.#requests.responder.handler =
+    const respond =
       handler &&
-      ((request) => {
+      ((/** @type {Buffer} */ request) => {
         const response = handler(this.#incoming.decoded(request));
         return typeof response?.then === 'function'
           ? Promise.resolve(response).then((value) => this.#outgoing.bytesOf(value))
           : this.#outgoing.bytesOf(response);
       });
+    this.#requests.responder.handle(respond, concurrency);
     if (handler === null) this.#pump.run();
     else this.#pump.begin(false);
   }
@@ -381,7 +408,7 @@ class Channel {
   /** @param {unknown} error */
   #onEnd(error) {
     this.#requests.failAll(error);
-    this.#requests.responder.handler = null;
+    this.#requests.responder.handle(null);
     this.#pump.receivers.rejectAll(error);
     this.#pump.senders.rejectAll(error);
     this.#pump.runSoon(); // no call is pending any more: leave the waiting phase

@@ -19,7 +19,19 @@ const setImmediate = areGenuine ? timers.setImmediate : (call) => void scheduler
 const setTimeout = areGenuine
   ? timers.setTimeout
   : /** @type {any} */ ((/** @type {any} */ ...args) => Reflect.apply(timers.setTimeout, undefined, args));
+/**
+ * Call in `ms` milliseconds, without keeping the process alive. If the timers are replaced, the wait for a word that never changes
+ * serves as one: it has a time limit of its own, and Node does not wait for its end.
+ * @type {(call: () => void, ms: number) => void}
+ */
+const callUnreferenced = areGenuine
+  ? (call, ms) => void timers.setTimeout(call, ms).unref()
+  : (call, ms) => {
+      const word = new Int32Array(new SharedArrayBuffer(4));
+      /** @type {any} */ (Atomics).waitAsync(word, 0, 0, ms).value.then(call);
+    };
+
 /** @type {typeof timers.clearTimeout} */
 const clearTimeout = areGenuine ? timers.clearTimeout : (timer) => timers.clearTimeout(timer);
 
-module.exports = { now, setImmediate, setTimeout, clearTimeout };
+module.exports = { now, setImmediate, setTimeout, clearTimeout, callUnreferenced };

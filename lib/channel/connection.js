@@ -4,10 +4,12 @@
 const { CrossingsError, corruptPeer } = require('./errors.js');
 const {
   CLOSED_WORD,
+  FRAME_HEADER_BYTES,
   KIND,
   TAG_BYTES,
   WAITING_FOR_DATA_WORD,
   WAITING_FOR_ROOM_WORD,
+  frameBytes,
   maxMessage,
 } = require('./layout.js');
 const { CLOSED, CORRUPT, OPEN, PEER_CLOSED, PEER_DIED, errorOf } = require('./life.js');
@@ -128,7 +130,8 @@ class Connection {
    */
   write(bytes, kind, number) {
     if (this.state !== OPEN) this.throwError();
-    if (bytes.length + (kind === KIND.MESSAGE ? 0 : NUMBER_BYTES) > this.#largest) this.#throwTooLarge(bytes, kind);
+    if (bytes.length + (kind === KIND.MESSAGE ? 0 : NUMBER_BYTES) > this.#largest)
+      this.#throwTooLarge(bytes.length, kind);
     turn.copies(bytes.length);
     let written = false;
     try {
@@ -140,6 +143,21 @@ class Connection {
     }
     if (!written) this.publish(); // the peer can free room only by reading published frames
     return written;
+  }
+
+  /** Would a message of this size fit now? @param {number} sizeBytes */
+  hasRoom(sizeBytes) {
+    if (this.state !== OPEN) this.throwError();
+    if (sizeBytes > this.#largest) this.#throwTooLarge(sizeBytes, KIND.MESSAGE);
+    const payload = sizeBytes + (this.authenticated ? TAG_BYTES : 0);
+    let hasRoom = false;
+    try {
+      hasRoom = this.writer.hasRoom(frameBytes(this.writer.position, payload) + FRAME_HEADER_BYTES);
+    } catch (error) {
+      this.fail(error);
+    }
+    if (!hasRoom) this.publish(); // as in write()
+    return hasRoom;
   }
 
   /** Publish every frame that was written. */
@@ -172,12 +190,12 @@ class Connection {
     this.ring();
   }
 
-  /** @param {Uint8Array} bytes @param {number} kind @returns {never} */
-  #throwTooLarge(bytes, kind) {
+  /** @param {number} sizeBytes @param {number} kind @returns {never} */
+  #throwTooLarge(sizeBytes, kind) {
     const most = this.#largest - (kind === KIND.MESSAGE ? 0 : NUMBER_BYTES);
     throw new CrossingsError(
       'ERR_MESSAGE_TOO_LARGE',
-      `Message too large: ${bytes.length} bytes; the maximum is ${most}. To send larger messages, raise the option capacity.`,
+      `Message too large: ${sizeBytes} bytes; the maximum is ${most}. To send larger messages, set the option maxMessageBytes, or raise capacity.`,
     );
   }
 

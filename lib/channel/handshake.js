@@ -51,9 +51,10 @@ function authorize({ uid, pid }, options) {
  * @param {number} timeoutMs
  * @param {AbortSignal} [signal]
  * @param {Checks} [checks]
+ * @param {boolean} [claims] is this the end of a socket pair that other processes may have inherited as well?
  * @returns {Handshake}
  */
-function startHandshake(fd, options, timeoutMs, signal, checks) {
+function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) {
   /** @type {Region | undefined} */
   let mine;
   /** @type {import('./native.js').Poller | undefined} */
@@ -162,6 +163,16 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
     poller.ref();
   }
 
+  /** Two processes that have inherited the same end would share one handshake, and each would read half of it. */
+  function claim() {
+    if (native.claimEnd(fd)) return;
+    native.lendFd(fd); // so that closing it does not end the connection of the process that was first
+    throw new CrossingsError(
+      'ERR_CLOSED',
+      'The port was opened before, by this process or another one. Each child process needs a channelPair() of its own.',
+    );
+  }
+
   const self = { channel: connecting, ...peer, startedAt: now(), isLooking: false, look, refuse, keepAlive };
   try {
     throwIfAborted(signal);
@@ -170,6 +181,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
     authorize(peer, options);
     checks?.admit(peer.uid);
     poll();
+    if (claims) claim();
     // A server sends its hello only when it has the client's: a client that says nothing then costs it one descriptor, and
     // leaves none on its way. The kernel limits how many of a user's descriptors may be on their way at a time.
     if (!checks) {
@@ -194,8 +206,10 @@ function startHandshake(fd, options, timeoutMs, signal, checks) {
  * @param {Options} options
  * @param {number} timeoutMs
  * @param {AbortSignal} [signal]
+ * @param {boolean} [claims] see startHandshake()
  * @returns {Promise<AChannel>}
  */
-const handshake = (fd, options, timeoutMs, signal) => startHandshake(fd, options, timeoutMs, signal).channel;
+const handshake = (fd, options, timeoutMs, signal, claims) =>
+  startHandshake(fd, options, timeoutMs, signal, undefined, claims).channel;
 
 module.exports = { handshake, startHandshake };

@@ -28,6 +28,7 @@ const { CrossingsError } = require('./errors.js');
  * @property {(path: string) => number} connect
  * @property {() => [number, number]} socketPair
  * @property {(fd: number) => boolean} isOurKind
+ * @property {(fd: number) => boolean} claimEnd
  * @property {(fd: number) => {uid: number, pid: number}} peerOf
  * @property {(fd: number, handle: unknown) => boolean} sendHello
  * @property {(fd: number, mayShare: boolean, maxCapacity?: number, authenticated?: boolean) => NativeRegion | null} receiveHello

@@ -2,7 +2,7 @@
 // Validates what callers pass in. An error names the argument, what was expected, and what it got.
 const { isAnyArrayBuffer, isUint8Array } = require('node:util').types;
 const { CrossingsError } = require('./errors.js');
-const { MAX_CAPACITY, MIN_CAPACITY } = require('./layout.js');
+const { MAX_CAPACITY, MIN_CAPACITY, TAG_BYTES, maxMessage } = require('./layout.js');
 const { isSignal } = require('./signals.js');
 
 /** A getter of all typed arrays, which a property of the same name cannot replace. @param {string} name @returns {(bytes: Uint8Array) => any} */
@@ -17,6 +17,7 @@ const [bufferOf, offsetOf, lengthOf] = ['buffer', 'byteOffset', 'length'].map(ge
 const WAITS = ['spin-then-sleep', 'spin', 'sleep'];
 const MAX_PATH_BYTES = 107; // the longest path that fits into a Unix socket address
 const DEFAULT_BATCH = 1024;
+const DEFAULT_CONCURRENCY = 1024;
 
 /**
  * @param {string} name of the argument or option
@@ -44,6 +45,8 @@ function shown(value) {
 /**
  * @typedef {object} ChannelOptions
  * @property {number} [capacity] size of the outgoing ring in bytes: a power of two from 64 KiB to 1 GiB (default 1 MiB)
+ * @property {number} [maxMessageBytes] choose a capacity of at least 1 MiB that takes messages of this size (default: as capacity allows)
+ * @property {number} [maxRequests] requests whose promise may be pending (default 65536)
  * @property {'spin-then-sleep' | 'spin' | 'sleep'} [wait] how to wait for the peer (default 'spin-then-sleep')
  * @property {number} [spinMicros] longest time to poll the ring before sleeping, in microseconds (default 50)
  * @property {number} [timeout] for connecting and for the handshake, in milliseconds (default 30000; Infinity: no limit)
@@ -60,6 +63,8 @@ function shown(value) {
 
 const DEFAULTS = Object.freeze({
   capacity: 1 << 20,
+  maxMessageBytes: undefined,
+  maxRequests: 65536,
   wait: 'spin-then-sleep',
   spinMicros: 50,
   timeout: 30_000,
@@ -79,6 +84,14 @@ const ACCEPTED = {
   capacity: [
     (n) => Number.isInteger(n) && n >= MIN_CAPACITY && n <= MAX_CAPACITY && (n & (n - 1)) === 0,
     'a power of two from 65,536 to 2^30',
+  ],
+  maxMessageBytes: [
+    (n) => Number.isInteger(n) && n >= 0 && n <= maxMessage(MAX_CAPACITY),
+    `a number of bytes from 0 to ${maxMessage(MAX_CAPACITY)}`,
+  ],
+  maxRequests: [
+    (n) => n === Number.POSITIVE_INFINITY || (Number.isInteger(n) && n > 0),
+    'a positive integer, or Infinity',
   ],
   wait: [(name) => WAITS.includes(name), `one of ${WAITS.map((name) => `'${name}'`).join(', ')}`],
   spinMicros: [(n) => typeof n === 'number' && n >= 0 && n <= 1e6, 'a number of microseconds from 0 to 1,000,000'],
@@ -112,7 +125,26 @@ function readOptions(given = {}) {
     else if (value !== undefined && !rule[0](value)) invalidArgument(name, rule[1], value);
     if (value !== undefined) /** @type {any} */ (options)[name] = value;
   }
+  if (options.maxMessageBytes !== undefined) fitCapacity(options, /** @type {any} */ (given).capacity !== undefined);
   return /** @type {any} */ (options);
+}
+
+/**
+ * Choose the capacity for the option maxMessageBytes, or check the given one.
+ * @param {any} options
+ * @param {boolean} isGiven is the option capacity set?
+ */
+function fitCapacity(options, isGiven) {
+  const { maxMessageBytes, authenticate } = options;
+  const overhead = authenticate ? TAG_BYTES : 0;
+  const fits = (/** @type {number} */ capacity) => maxMessage(capacity) - overhead >= maxMessageBytes;
+  while (!isGiven && !fits(options.capacity) && options.capacity < MAX_CAPACITY) options.capacity *= 2;
+  if (fits(options.capacity)) return;
+  const largest = maxMessage(options.capacity) - overhead;
+  throw new CrossingsError(
+    'ERR_INVALID_ARGUMENT',
+    `maxMessageBytes must be at most ${largest} with a capacity of ${options.capacity}; got ${maxMessageBytes}. Leave out capacity, and one that is large enough is chosen.`,
+  );
 }
 
 /** @param {unknown} options */
@@ -212,6 +244,23 @@ function readReuse(options = {}) {
   return checkReuse(reuse);
 }
 
+/** Validate and return the option concurrency of onRequest(). @param {{concurrency?: number} | undefined} options */
+function readConcurrency(options = {}) {
+  checkObject(options);
+  const { concurrency = DEFAULT_CONCURRENCY, ...others } = options;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) refuseUnknown(unknown, ['concurrency']);
+  if (concurrency !== Number.POSITIVE_INFINITY && (!Number.isInteger(concurrency) || concurrency < 1))
+    invalidArgument('concurrency', 'a positive integer, or Infinity', concurrency);
+  return concurrency;
+}
+
+/** Validate and return the size of a message. @param {number} sizeBytes */
+function readSize(sizeBytes) {
+  if (!Number.isInteger(sizeBytes) || sizeBytes < 0) invalidArgument('sizeBytes', 'a non-negative integer', sizeBytes);
+  return sizeBytes;
+}
+
 /** @param {unknown} reuse */
 function checkReuse(reuse) {
   return typeof reuse === 'boolean' ? reuse : invalidArgument('reuse', 'true or false', reuse);
@@ -228,7 +277,9 @@ module.exports = {
   readSignal,
   readTimeout,
   readBatchOptions,
+  readConcurrency,
   readReuse,
+  readSize,
   invalidArgument,
   transferred,
   refuseUnknown,

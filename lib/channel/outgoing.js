@@ -74,6 +74,21 @@ class Outgoing {
   }
 
   /**
+   * Wait until a message would fit.
+   * @param {number} sizeBytes
+   * @param {AbortSignal | undefined} signal
+   * @returns {Promise<void>}
+   */
+  waitForRoom(sizeBytes, signal) {
+    throwIfAborted(signal);
+    const attempt = () => (this.#connection.hasRoom(sizeBytes) ? undefined : PENDING);
+    if (attempt() !== PENDING && this.#pump.senders.size === 0) return DONE;
+    const room = this.#pump.senders.add(attempt, signal, () => this.#pump.run());
+    this.#pump.begin(false);
+    return room;
+  }
+
+  /**
    * Send a request, a response or a refusal, waiting for room if necessary.
    * @type {import('./requests.js').SendNumbered}
    */

@@ -6,6 +6,7 @@ const { CrossingsError } = require('./errors.js');
 const { KIND } = require('./layout.js');
 const { ofFixedLength } = require('./options.js');
 const { Queue } = require('./queue.js');
+const { errorOfRefusal } = require('./refusal.js');
 const { RequestWindow } = require('./request-window.js');
 const { Responder } = require('./responder.js');
 const { onAbort, throwIfAborted } = require('./signals.js');
@@ -31,6 +32,7 @@ const { onAbort, throwIfAborted } = require('./signals.js');
 class Requests {
   #send;
   #window;
+  #maxAwaited;
   #next = 1;
   #awaited = 0; // requests whose promise is pending
   /** @type {Map<number, Outgoing>} by number: admitted to the window, and not answered yet */ #open = new Map();
@@ -42,8 +44,10 @@ class Requests {
   /**
    * @param {SendNumbered} send
    * @param {import('./request-window.js').Capacities} capacities
+   * @param {number} [maxAwaited] requests whose promise may be pending
    */
-  constructor(send, capacities) {
+  constructor(send, capacities, maxAwaited = Number.POSITIVE_INFINITY) {
+    this.#maxAwaited = maxAwaited;
     this.#send = send;
     this.#window = new RequestWindow(capacities);
     this.responder = new Responder(send, capacities);
@@ -64,6 +68,12 @@ class Requests {
    */
   ask(payload, signal, timeoutMs, settled) {
     throwIfAborted(signal);
+    if (this.#awaited >= this.#maxAwaited) {
+      throw new CrossingsError(
+        'ERR_LIMIT_EXCEEDED',
+        `${this.#maxAwaited} requests are pending, as many as the option maxRequests allows. Await some of them first.`,
+      );
+    }
     const number = this.#next;
     do {
       this.#next = (this.#next + 1) | 0;
@@ -207,7 +217,7 @@ class Requests {
     this.#leave(number, request);
     if (request.isAbandoned) return;
     if (kind === KIND.RESPONSE) request.resolve(payload);
-    else request.reject(new CrossingsError('ERR_REQUEST_FAILED', payload.toString('utf8')));
+    else request.reject(errorOfRefusal(payload));
   }
 
   /** Reject every request that is not in the ring yet. @param {unknown} error */

@@ -1,17 +1,22 @@
 'use strict';
-// Responds to the peer's requests with the handler of onRequest(), and limits how many requests the peer may have open.
+// Responds to the peer's requests with the handler of onRequest(), and limits how many requests the peer may have open and how
+// many of them the handler works on at a time.
 const { CrossingsError, corruptPeer } = require('./errors.js');
 const { KIND } = require('./layout.js');
+const { Queue } = require('./queue.js');
+const { refusalOf } = require('./refusal.js');
 const { MAX_OPEN_REQUESTS, maxOpenBytes } = require('./request-window.js');
-
-const MAX_REASON_LENGTH = 1000; // characters of a handler's error message that are sent to the requester
 
 class Responder {
   #send;
   #maxBytes;
   #open = 0; // requests received whose response has not been written to the ring yet
   #openBytes = 0; // their payloads
-  /** @type {((request: Buffer) => Uint8Array | Promise<Uint8Array>) | null} */ handler = null;
+  #atWork = 0; // calls of the handler whose promise is pending
+  /** @type {InstanceType<typeof Queue<{number: number, payload: Buffer}>>} requests that wait for one of them */ #waiting =
+    new Queue();
+  #maxAtWork = Number.POSITIVE_INFINITY;
+  /** @type {((request: Buffer) => Uint8Array | Promise<Uint8Array>) | null} */ #handler = null;
 
   /**
    * @param {import('./requests.js').SendNumbered} send
@@ -31,17 +36,53 @@ class Responder {
       throw corruptPeer(`more than ${this.#maxBytes} bytes of open requests`);
   }
 
+  get handler() {
+    return this.#handler;
+  }
+
+  /**
+   * @param {((request: Buffer) => Uint8Array | Promise<Uint8Array>) | null} handler
+   * @param {number} [maxAtWork] calls of it whose promise is pending; further requests wait
+   */
+  handle(handler, maxAtWork = Number.POSITIVE_INFINITY) {
+    this.#handler = handler;
+    this.#maxAtWork = maxAtWork;
+    this.#respondToWaiting();
+  }
+
   /** @param {number} number @param {Buffer} payload */
   respond(number, payload) {
+    if (this.#atWork >= this.#maxAtWork && this.#handler !== null) this.#waiting.add({ number, payload });
+    else this.#respondNow(number, payload);
+  }
+
+  #respondToWaiting() {
+    for (let { first } = this.#waiting; first !== null; first = this.#waiting.first) {
+      if (this.#atWork >= this.#maxAtWork && this.#handler !== null) return;
+      this.#waiting.delete(first);
+      this.#respondNow(first.value.number, first.value.payload);
+    }
+  }
+
+  #settled() {
+    this.#atWork--;
+    this.#respondToWaiting();
+  }
+
+  /** @param {number} number @param {Buffer} payload */
+  #respondNow(number, payload) {
     const { length } = payload;
     try {
-      if (this.handler === null) throw new CrossingsError('ERR_REQUEST_FAILED', 'The peer has no request handler.');
-      const response = this.handler(payload);
+      if (this.#handler === null) throw new CrossingsError('ERR_REQUEST_FAILED', 'The peer has no request handler.');
+      const response = this.#handler(payload);
       if (response instanceof Promise) {
-        response.then(
-          (bytes) => this.#sendResponse(number, length, bytes),
-          (error) => this.#refuse(number, length, error),
-        );
+        this.#atWork++;
+        response
+          .then(
+            (bytes) => this.#sendResponse(number, length, bytes),
+            (error) => this.#refuse(number, length, error),
+          )
+          .finally(() => this.#settled());
       } else {
         this.#sendResponse(number, length, response);
       }
@@ -60,8 +101,7 @@ class Responder {
 
   /** @param {number} number @param {number} length of the request @param {unknown} error */
   #refuse(number, length, error) {
-    const reason = Buffer.from(reasonOf(error).slice(0, MAX_REASON_LENGTH));
-    this.#send(reason, KIND.REFUSAL, number, (failure) => {
+    this.#send(refusalOf(error), KIND.REFUSAL, number, (failure) => {
       this.#written(length);
       // Sending fails only if the channel has ended. The requester is gone then, so that error is ignored.
       if (failure !== undefined && !(failure instanceof CrossingsError)) throw failure;
@@ -75,13 +115,4 @@ class Responder {
   }
 }
 
-/** The message of any value that a handler threw. @param {any} error */
-function reasonOf(error) {
-  try {
-    return String(error?.message ?? error);
-  } catch {
-    return 'The handler threw a value that cannot be converted to a string.'; // for example, an object without a prototype
-  }
-}
-
-module.exports = { Responder, MAX_REASON_LENGTH };
+module.exports = { Responder };

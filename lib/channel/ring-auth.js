@@ -113,6 +113,7 @@ class AuthRingWriter extends RingWriter {
 class AuthRingReader extends RingReader {
   #copy;
   #checked = -1; // size of the frame in the copy, whose tag is right; -1: none
+  #refused = false; // a tag was wrong. There is no second guess, even if the peer changes the frame
   #peerLongs;
   #peerBytes;
 
@@ -136,7 +137,7 @@ class AuthRingReader extends RingReader {
 
   /** @override */
   peek() {
-    const bytes = super.peek();
+    const bytes = this.#refused ? 0 : super.peek();
     if (bytes < 0) return bytes;
     if (this.#checked < 0 && !this.#check(bytes)) throw corruptPeer('invalid tag');
     return this.#checked;
@@ -144,7 +145,7 @@ class AuthRingReader extends RingReader {
 
   /** @override */
   peekMessage() {
-    const bytes = super.peekMessage();
+    const bytes = this.#refused ? -2 : super.peekMessage();
     if (bytes < 0) return bytes;
     if (this.#checked < 0 && !this.#check(bytes)) return -2;
     return this.kind() === KIND.MESSAGE ? this.#checked : -2;
@@ -156,7 +157,7 @@ class AuthRingReader extends RingReader {
    */
   #check(bytes) {
     const size = bytes - TAG_BYTES;
-    if (size < 0) return false;
+    if (size < 0 || this.#refused) return false;
     turn.copies(size);
     const copy = this.#copy;
     const at = HEADER_BYTES + (this.position & this.mask);
@@ -175,7 +176,8 @@ class AuthRingReader extends RingReader {
       copy.bytes.set(this.#peerBytes.subarray(from, from + size), PAYLOAD_BYTE);
     }
     const { low, high } = copy.tag(this.peerWords[word + 1], size);
-    if (((low ^ this.peerWords[word + 2]) | (high ^ this.peerWords[word + 3])) !== 0) return false;
+    this.#refused = ((low ^ this.peerWords[word + 2]) | (high ^ this.peerWords[word + 3])) !== 0;
+    if (this.#refused) return false;
     this.#checked = size;
     return true;
   }

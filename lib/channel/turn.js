@@ -2,7 +2,7 @@
 // The time budget for one turn of the event loop, shared by all channels of this thread. After TURN_MS, even a busy channel
 // lets timers and I/O run. The clock is not read for every message: the number of messages between two readings adapts to
 // how long messages take, so that readings are about CHECK_MS apart.
-const { now, setImmediate, setTimeout } = require('./clock.js');
+const { callUnreferenced, now, setImmediate } = require('./clock.js');
 
 const TURN_MS = 0.15; // a few hundred fast round trips; a turn of the event loop takes about 10 µs and three system calls
 const CHECK_MS = 0.05;
@@ -89,7 +89,7 @@ function beginDelayed() {
 }
 
 function delayTurn() {
-  setTimeout(beginDelayed, 1).unref();
+  callUnreferenced(beginDelayed, 1);
 }
 
 /** Makes the next take() read the clock. Call this after work that may have taken a long time. */

@@ -5,7 +5,7 @@ const { spawn, spawnSync } = require('node:child_process');
 const { join } = require('node:path');
 const { native } = require('../../lib/channel/native.js');
 const { CLOSED_WORD, HEADER_BYTES, KIND, frameBytes } = require('../../lib/channel/layout.js');
-const { AuthRingWriter } = require('../../lib/channel/ring-auth.js');
+const { AuthRingReader, AuthRingWriter } = require('../../lib/channel/ring-auth.js');
 const { closing, crossings, errorWith, folder, newPath, pair, watch } = require('./support.js');
 const { C_INTERFACE } = require('../native.js');
 const { root } = require('../support.js');
@@ -245,6 +245,27 @@ describe('a frame that its peer did not sign there is refused:', () => {
     expect(peer.channel.tryReceive()).toBe(null);
     peer.close();
   });
+
+  // The fast path checked the tag, and then the slow path checked it again: a peer could change the frame in between.
+  test.each(['peek', 'peekMessage'])(
+    'a frame that is right after its tag was wrong is refused by %s()',
+    async (call) => {
+      const peer = await victim();
+      const { mine, theirs } = peer;
+      const reader = /** @type {any} */ (new AuthRingReader(theirs, mine, theirs.key));
+      const writer = new AuthRingWriter(mine, theirs, theirs.key);
+      writer.write(Buffer.from(TEXT), KIND.MESSAGE);
+      writer.publish();
+      peer.bytes[HEADER_BYTES + 16] ^= 1;
+      expect(reader.peekMessage()).toBe(-2);
+      peer.bytes[HEADER_BYTES + 16] ^= 1;
+      if (call === 'peek') expect(() => reader.peek()).toThrow(corrupt);
+      else expect(reader.peekMessage()).toBe(-2);
+      Atomics.store(peer.words, HEADER_BYTES >> 2, 0);
+      expect(() => reader.peek()).toThrow(corrupt);
+      peer.close();
+    },
+  );
 
   test('after the peer has closed, too, and the channel stays corrupt', async () => {
     const peer = await victim();

@@ -1,6 +1,6 @@
 'use strict';
 // channelPair: one end stays here, the other goes to a worker thread or a child process.
-const { spawn } = require('node:child_process');
+const { fork, spawn } = require('node:child_process');
 const { Worker } = require('node:worker_threads');
 const { closing, crossings, errorWith, library, pause, peerArguments, watch } = require('./support.js');
 const { message, verify } = require('./numbered-messages.js');
@@ -66,6 +66,54 @@ describe('with a worker thread', () => {
     await worker.terminate();
     await failed;
   });
+});
+
+/** A script for a child process that opens descriptor 3 and reports how that went. */
+const opener = `
+  require(${library}).openChannel(3, { timeout: 5000 }).then(
+    async (channel) => {
+      console.log('opened');
+      for await (const message of channel) channel.trySend(message);
+    },
+    ({ code, message }) => console.log(code, message));`;
+/** @param {number} fd */
+const startOpener = (fd) => watch(spawn(process.execPath, ['-e', opener], { stdio: ['ignore', 'pipe', 'pipe', fd] }));
+
+test('of two processes with the same port, one opens it and the other is told so', async () => {
+  const { channel, port } = channelPair();
+  const children = [port.fd, port.fd].map(startOpener);
+  const end = closing(await channel);
+  for (let i = 0; i < 100; i++) {
+    await end.send(message(i));
+    verify(await end.receive(), i);
+  }
+  await Promise.all(children.map(({ ready }) => ready));
+  await end.close();
+  const outputs = (await Promise.all(children.map(({ ended }) => ended))).map(({ output }) => output).sort();
+  expect(outputs).toEqual([expect.stringMatching(/^ERR_CLOSED The port was opened before/), 'opened\n']);
+});
+
+test('a parent that forgets port.close() notices the death of its child', async () => {
+  const { channel, port } = channelPair();
+  const { child, ready } = startOpener(port.fd);
+  const end = closing(await channel);
+  await ready;
+  expect(() => port.fd).toThrow(errorWith('ERR_CLOSED'));
+  child.kill('SIGKILL');
+  await expect(end.receive()).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+});
+
+test('fork() passes the end as descriptor 4', async () => {
+  const { channel, port } = channelPair();
+  const args = peerArguments('echo', 'fd:4');
+  const child = fork(args[0], args.slice(1), { stdio: [0, 1, 2, 'ipc', port.fd] });
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  const end = closing(await channel);
+  await end.send('hello');
+  expect(String(await end.receive())).toBe('hello');
+  await end.close();
+  child.disconnect();
+  expect(await exited).toBe(0);
 });
 
 test('with a child process, the end is an inherited file descriptor', async () => {

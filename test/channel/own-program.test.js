@@ -111,6 +111,20 @@ describe('a package that is loaded after', () => {
     expect(await runScript(script).ended).toMatchObject({ status: 0 });
   });
 
+  // The turn that such channels wait for was begun by a timer.
+  test('the timers were replaced lets unreferenced channels work', async () => {
+    const script = `
+      const { mock } = require('node:test');
+      mock.timers.enable();
+      const { port1 } = new MessageChannel();
+      port1.on('message', () => {}); // keeps the process alive
+      (async () => {
+        ${exchange.replace('const sending', 'a.unref(); b.unref(); const sending')}
+        port1.close();
+      })();`;
+    expect(await runScript(script).ended).toMatchObject({ status: 0 });
+  });
+
   test('performance.now was replaced works', async () => {
     const script = `
       performance.now = () => 0;

@@ -31,6 +31,76 @@ test("a handler's error rejects the request with the same message", async () => 
   await expect(a.request('x')).rejects.toMatchObject({ code: 'ERR_REQUEST_FAILED', message: 'no such thing' });
 });
 
+test("the name and the code of a handler's error are the cause of the requester's", async () => {
+  const [a, b] = await pair();
+  const errors = [
+    Object.assign(new RangeError('no such thing'), { code: 'ERR_NO_SUCH_THING' }),
+    new TypeError('with\0zero\0bytes'),
+    Object.assign(new Error('x'.repeat(5000)), { name: 'n'.repeat(500), code: 404 }),
+    'text',
+  ];
+  b.onRequest((/** @type {Buffer} */ index) => {
+    throw errors[Number(index)];
+  });
+  const rejections = await Promise.all(
+    errors.map((_, i) => a.request(String(i)).catch((/** @type {any} */ error) => error)),
+  );
+  for (const error of rejections) expect(error).toMatchObject({ name: 'CrossingsError', code: 'ERR_REQUEST_FAILED' });
+  expect(rejections[0].cause).toMatchObject({
+    name: 'RangeError',
+    message: 'no such thing',
+    code: 'ERR_NO_SUCH_THING',
+  });
+  expect(rejections[1]).toMatchObject({ message: 'with\ufffdzero\ufffdbytes', cause: { name: 'TypeError' } });
+  expect(rejections[2].cause).toMatchObject({ message: 'x'.repeat(1000), name: 'n'.repeat(100), code: '404' });
+  expect([rejections[3].message, 'cause' in rejections[3]]).toEqual(['text', false]);
+});
+
+describe('limits', () => {
+  test.each([1, 3])(
+    'a handler with a concurrency of %i works on no more requests at once, in their order',
+    async (concurrency) => {
+      const [a, b] = await pair();
+      let atWork = 0;
+      let most = 0;
+      /** @type {string[]} */ const begun = [];
+      b.onRequest(
+        async (/** @type {Buffer} */ request) => {
+          begun.push(String(request));
+          most = Math.max(most, ++atWork);
+          await pause(1);
+          atWork--;
+          if (begun.length % 5 === 0) throw new Error('every fifth fails');
+          return request;
+        },
+        { concurrency },
+      );
+      const names = Array.from({ length: 40 }, (_, i) => String(i));
+      await Promise.allSettled(names.map((name) => a.request(name)));
+      expect([begun, most]).toEqual([names, concurrency]);
+    },
+  );
+
+  test('requests that wait for a handler are refused when it is removed', async () => {
+    const [a, b] = await pair();
+    b.onRequest(() => new Promise(() => {}), { concurrency: 1 });
+    const [first, second] = [a.request('1'), a.request('2')];
+    first.catch(() => {});
+    await pause(5);
+    b.onRequest(null);
+    await expect(second).rejects.toEqual(errorWith('ERR_REQUEST_FAILED'));
+  });
+
+  test('more than maxRequests pending requests are refused, until one is answered', async () => {
+    const [a, b] = await pair({ maxRequests: 2 }, {});
+    const answered = [a.request('1'), a.request('2')];
+    await expect(a.request('3')).rejects.toThrow('2 requests are pending, as many as the option maxRequests allows.');
+    b.onRequest((/** @type {Buffer} */ request) => request);
+    await Promise.all(answered);
+    expect(String(await a.request('4'))).toBe('4');
+  });
+});
+
 test('a request to a peer without a handler is rejected', async () => {
   const [a, b] = await pair();
   const answer = a.request('x');

@@ -121,6 +121,7 @@ const add = (name, call) => CALLS.set(name, call);
 
 add('trySend', { args: [['x'], [Buffer.alloc(30_000)], [new Float64Array(3)], [TOO_LARGE]], returns: isBoolean });
 add('send', { args: [['x'], [Buffer.alloc(30_000)], [TOO_LARGE], ['x', {}]], returns: isUndefined, signal: 1 });
+add('waitForRoom', { args: [[], [100], [TOO_LARGE.length], [0, {}]], returns: isUndefined, signal: 1 });
 add('cork', { args: [[]], returns: isUndefined });
 add('uncork', { args: [[]], returns: isUndefined });
 add('tryReceive', { args: [[]], returns: isMessage, takes: true });
@@ -151,7 +152,10 @@ add('request', {
   returns: Buffer.isBuffer,
   signal: 1,
 });
-add('onRequest', { args: [[() => 'answer'], [async () => 'answer'], [null]], returns: isUndefined });
+add('onRequest', {
+  args: [[() => 'answer'], [() => 'answer', { concurrency: 1 }], [async () => 'answer'], [null]],
+  returns: isUndefined,
+});
 add('toDuplex', { args: [[], [{ objectMode: true }]], returns: (value) => value instanceof Duplex, use: streamed });
 add('toWebStreams', { args: [[]], returns: ({ readable }) => readable instanceof ReadableStream, use: webStreamed });
 add('ref', { args: [[]], returns: (value) => typeof value === 'object', afterClose: true });
