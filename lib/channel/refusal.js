@@ -27,7 +27,12 @@ function part(read, maxLength) {
 
 /** The error that the requester gets. @param {Buffer} payload of a refusal */
 function errorOfRefusal(payload) {
-  const [reason, name = '', code = ''] = payload.toString('utf8').split('\0');
+  const [text, name, code] = payload.toString('utf8').split('\0', 3);
+  return errorOf(text.slice(0, MAX_REASON_LENGTH), name?.slice(0, MAX_NAME_LENGTH), code?.slice(0, MAX_NAME_LENGTH));
+}
+
+/** @param {string} reason @param {string} [name] @param {string} [code] */
+function errorOf(reason, name = '', code = '') {
   const error = new CrossingsError('ERR_REQUEST_FAILED', reason);
   if (name === '' && code === '') return error;
   const cause = new Error(reason);

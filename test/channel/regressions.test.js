@@ -183,7 +183,7 @@ test.each(waits)(
     const [a, b] = await pair({ wait });
     /** @type {((response: string) => void)[]} */
     const respond = [];
-    b.onRequest(() => new Promise((resolve) => respond.push(resolve)));
+    b.onRequest(() => new Promise((resolve) => respond.push(resolve)), { concurrency: 6000 });
     const responses = Array.from({ length: 6000 }, () => a.request('x'));
     while (respond.length < responses.length) await pause(5);
     b.cork();
