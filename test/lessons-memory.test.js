@@ -29,15 +29,14 @@ test('copies are torn without a protocol, and never with acquire and release', (
 });
 
 test('a loop that jumps to itself never sees the flag; a loop with an atomic load does', () => {
-  const { figures, status } = figuresOf('07-acquire-release/stale');
+  const { figures } = figuresOf('07-acquire-release/stale');
   expect(figures).toMatchObject({ atomicJumps: 0, atomicSees: 1 });
   expect(figures.plainSees).toBe(figures.plainJumps > 0 ? 0 : 1);
-  expect(status).toBe(figures.plainSees ? 0 : 1);
 });
 
 test('two processes never hang with both fences', () => {
-  const { figures, status } = figuresOf('09-spin-or-sleep/hang', ['--fences', 2, '--seconds', 1]);
-  expect({ status, hangs: figures.hangs }).toEqual({ status: 0, hangs: 0 });
+  const { figures } = figuresOf('09-spin-or-sleep/hang', ['--fences', 2, '--seconds', 1]);
+  expect(figures.hangs).toBe(0);
   expect(figures.numbers).toBeGreaterThan(0);
 });
 

@@ -102,5 +102,5 @@ int main(int argc, char **argv) {
         kill(processes[side], SIGKILL);
         waitpid(processes[side], NULL, 0);
     }
-    return hangs;
+    return 0;
 }

