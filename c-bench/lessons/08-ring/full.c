@@ -67,11 +67,11 @@ int main(int argc, char **argv) {
 
     printf("The reader spends %d ns on each message.\n", reader_ns);
     for (int i = 0; i < KINDS; i++) {
-        printf("slots%d = %.3f M/s\n", slots_of[i], PER_ROUND * 1e3 / kinds[i].ns);
+        printf("rate%d = %.3f M/s\n", slots_of[i], PER_ROUND * 1e3 / kinds[i].ns);
         printf("age%d = %.2f us\n", slots_of[i], median(counts[i].ages, counts[i].rounds) / 1e3);
-        printf("full%d = %.1f %%\n", slots_of[i], 100.0 * counts[i].full / PER_ROUND / counts[i].rounds);
+        printf("waited%d = %.1f %%\n", slots_of[i], 100.0 * counts[i].full / PER_ROUND / counts[i].rounds);
     }
     printf("speedRatio = %.2f times\n", kinds[1].ns / kinds[3].ns);
-    printf("readerNs = %d ns\ncores = %d cores\nundisturbed = %.0f %%\n", reader_ns, cores, undisturbed);
+    printf("readerNs = %d ns\nundisturbedRounds = %.0f %%\n", reader_ns, undisturbed);
     return 0;
 }

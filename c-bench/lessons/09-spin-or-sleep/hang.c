@@ -96,8 +96,8 @@ int main(int argc, char **argv) {
                last, sides[0].number);
     else
         printf("The two processes handed on %d numbers, and never stopped.\n", last);
-    printf("hangs = %d\nfences = %d fences\nnumbers = %d numbers\nms = %d ms\ncores = %d cores\n", hangs, fences, last,
-           ms - still_ms, cores);
+    printf("hangs = %d\nfences = %d fences\nnumbers = %d numbers\nms = %d ms\nusableCores = %d cores\n", hangs, fences,
+           last, ms - still_ms, cores);
     for (int side = 0; side < 2; side++) {
         kill(processes[side], SIGKILL);
         waitpid(processes[side], NULL, 0);

@@ -84,6 +84,6 @@ int main(int argc, char **argv) {
     printf("spinTwoCores = %.2f us\nsleepTwoCores = %.2f us\n", spin_two, sleep_two);
     printf("spinOneCore = %.1f us\nsleepOneCore = %.2f us\noneCoreRatio = %.0f times\n", spin_one, sleep_one,
            spin_one / sleep_one);
-    printf("spinCost = %.0f %%\nsleepCost = %.1f %%\ncores = %d cores\n", spin_cost, sleep_cost, cores);
+    printf("spinCost = %.0f %%\nsleepCost = %.1f %%\nusableCores = %d cores\n", spin_cost, sleep_cost, cores);
     return 0;
 }
