@@ -2,11 +2,13 @@
 #include "trace.h"
 
 #include "../common/ndjson.h"
+#include "../common/syscalls.h"
 
 #include <elf.h>
 #include <semaphore.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -57,7 +59,18 @@ bool read_demo_state(struct tracee *tracee) {
     return tracee->state.phase != BEFORE;
 }
 
+/* The last call before the function begins: see fork_program(). */
+static bool ends_preparation(const struct tracee *tracee) {
+    return strcmp(syscall_name(tracee->number), "prctl") == 0 && tracee->arguments[0] == PR_SET_PDEATHSIG &&
+           tracee->arguments[1] == 0;
+}
+
 bool read_function_state(struct tracee *tracee) {
+    static bool begun;
+    if (!begun) {
+        begun = ends_preparation(tracee);
+        return false;
+    }
     if (!read_state(tracee))
         tracee->state = (struct demo_state){0};
     return true;
