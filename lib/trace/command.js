@@ -77,6 +77,7 @@ function traceCommand(signal) {
     .option('--json <file>', 'write the recording as JSON')
     .option('--perfetto <file>', 'write the recording as Trace Event JSON, for ui.perfetto.dev')
     .option('--timeout <seconds>', 'end the command after this time, 1 to 86400', '60')
+    .option('--no-lines', 'do not find out which lines of JavaScript make the calls of Node')
     .option('--no-payloads', "leave the bytes that the command's calls transfer out of the recording")
     .addHelpText('after', EXAMPLES)
     .action((first, others, options, command) => {

@@ -43,7 +43,10 @@ async function traceProgram(command, options, signal) {
   const timeoutSeconds = readWholeNumber('--timeout', options.timeout, [1, 86_400]);
   const given = Object.keys(FILES).filter((name) => options[name] !== undefined);
   checkAllWritable(givenFiles(options, Object.keys(FILES)));
-  const trace = await recordProgram({ command, timeoutSeconds, payloads: options.payloads }, { signal });
+  const trace = await recordProgram(
+    { command, timeoutSeconds, lines: options.lines, payloads: options.payloads },
+    { signal },
+  );
   for (const name of given) writeWhole(options[name], FILES[name](trace));
   printTrace(trace, given.length > 0);
   for (const name of given) process.stderr.write(styleFor(process.stderr).dim(`Wrote ${options[name]}.\n`));

@@ -53,6 +53,11 @@ class Descriptors {
     return holding;
   }
 
+  /** @param {(holding: Holding) => boolean} isUnwanted */
+  forget(isUnwanted) {
+    this.list = this.list.filter((holding) => !isUnwanted(holding));
+  }
+
   /**
    * What the tracer saw behind a descriptor. Returns the object.
    * @param {number} pid

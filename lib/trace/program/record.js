@@ -1,27 +1,50 @@
 'use strict';
 // Records any command: runs it under the tracer, and assembles the recording.
-const { readFileSync } = require('node:fs');
-const { join } = require('node:path');
+const { readFileSync, statSync } = require('node:fs');
+const { isAbsolute, join, relative, resolve } = require('node:path');
 const { version } = require('../../../package.json');
 const { CrossingsError } = require('../../channel/errors.js');
 const { describeEnvironment } = require('../../measure/environment.js');
 const { startProgram } = require('../../measure/programs.js');
 const { Recorder } = require('./recorder.js');
 const { signalNames } = require('../constants.js');
+const { withLines } = require('../node/marks.js');
 
 /** @typedef {import('./recorder.js').ProgramCall} ProgramCall */
 /** @typedef {InstanceType<typeof Recorder>} Recording */
 /** @typedef {Awaited<ReturnType<typeof recordProgram>>} ProgramTrace */
 
 const root = join(__dirname, '..', '..', '..');
+const MAX_SOURCE_BYTES = 1 << 20;
 
-/** A path as compiled in, relative to the package's root. @param {string} file */
-const relative = (file) => file.replace(/^(\.\.\/)+/, '');
+/** A path as compiled in, relative to the package's root; or of a program in Node, relative to its folder. @param {string} file @param {string} folder */
+function shortened(file, folder) {
+  if (!isAbsolute(file)) return file.replace(/^(\.\.\/)+/, '');
+  const path = relative(folder, file);
+  return path.startsWith('..') ? file : path;
+}
 
-/** @param {ProgramCall[]} events */
-function readSources(events) {
-  const files = [...new Set(events.flatMap(({ source }) => source?.file ?? []))].sort();
-  return Object.fromEntries(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+/** The text of a program's file, if it is still there and not huge. @param {string} path */
+function readSource(path) {
+  try {
+    return statSync(path).size <= MAX_SOURCE_BYTES ? readFileSync(path, 'utf8') : '';
+  } catch {
+    return '';
+  }
+}
+
+/** Names the files of all events, and reads them. @param {ProgramCall[]} events @param {string} folder */
+function readSources(events, folder) {
+  /** @type {Map<string, string>} */
+  const texts = new Map();
+  for (const event of events) {
+    if (!event.source) continue;
+    const { file } = event.source;
+    const name = shortened(file, folder);
+    event.source = { ...event.source, file: name };
+    if (!texts.has(name)) texts.set(name, readSource(isAbsolute(file) ? file : join(root, name)));
+  }
+  return Object.fromEntries([...texts].filter(([, text]) => text).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Puts the events in order, and gives each its cause. @param {Recording} recorder */
@@ -31,7 +54,6 @@ function orderEvents({ events, causes }) {
   causes.resolve((sleeper, cause) => {
     sleeper.wokenBy = places.get(cause) ?? null;
   });
-  for (const { source } of events) if (source) source.file = relative(source.file);
 }
 
 /** @param {Recording} recorder */
@@ -51,6 +73,7 @@ function explanationsOf({ explained, events, ended }) {
  * @param {object} what
  * @param {string[]} what.command
  * @param {number | string} [what.timeoutSeconds]
+ * @param {boolean} [what.lines] find out which lines of JavaScript make the calls of Node
  * @param {boolean} [what.payloads] record the bytes that calls transfer
  * @param {number} [what.maxEvents]
  * @param {number} [what.maxTasks] processes and threads at one time
@@ -60,10 +83,10 @@ function explanationsOf({ explained, events, ended }) {
  * @param {{signal?: AbortSignal}} [control] an abort ends the program and the recording, which is returned all the same
  */
 async function recordProgram(
-  { command, timeoutSeconds = 60, payloads = true, maxEvents, maxTasks, tracer, spawn },
+  { command, timeoutSeconds = 60, lines = true, payloads = true, maxEvents, maxTasks, tracer, spawn },
   { signal } = {},
 ) {
-  const recorder = new Recorder();
+  const recorder = new Recorder({ withMarks: lines });
   const recordedAt = new Date().toISOString();
   const options = ['--timeout', timeoutSeconds, ...(payloads ? [] : ['--payload', 0])];
   if (maxEvents !== undefined) options.push('--events', maxEvents);
@@ -71,6 +94,8 @@ async function recordProgram(
   /** @type {import('../../measure/programs.js').ProgramEvent | null} */
   let failure = null;
   const { program, args } = tracer ?? { program: 'crossings-trace', args: [] };
+  const env = { ...(spawn?.env ?? process.env) };
+  if (lines) env.NODE_OPTIONS = withLines(env.NODE_OPTIONS);
   signal?.throwIfAborted();
   const running = startProgram(
     program,
@@ -82,7 +107,7 @@ async function recordProgram(
         running.kill('SIGUSR1');
       }
     },
-    spawn,
+    { ...spawn, env },
   );
   const stop = () => running.kill('SIGTERM');
   signal?.addEventListener('abort', stop, { once: true });
@@ -95,6 +120,7 @@ async function recordProgram(
   const environment = await describeEnvironment({ cores: null, pin: false });
   const { cpu, cores, architecture, kernel, virtualization, compiler, node } = environment;
   const { ended, processes, objects, descriptors, events, notes } = recorder;
+  const sources = readSources(events, resolve(String(spawn?.cwd ?? '.')));
   return {
     schema: 'crossings/trace/1',
     command,
@@ -112,7 +138,7 @@ async function recordProgram(
     processes: processes.map((process) => ({ ...process, end: process.end ?? ended.t })),
     objects: objects.list,
     descriptors: descriptors.list.map((holding) => ({ ...holding, until: holding.until ?? ended.t })),
-    sources: readSources(events),
+    sources,
     events,
   };
 }

@@ -9,6 +9,7 @@ const { Descriptors } = require('./descriptors.js');
 const { Objects } = require('./objects.js');
 const { explain } = require('./stuck.js');
 const { Causes } = require('./causes.js');
+const { Lines, markIn, PRELOAD } = require('../node/marks.js');
 
 /** @typedef {import('./objects.js').RawDescriptor} RawDescriptor */
 /** @typedef {import('../../measure/programs.js').ProgramEvent} Line */
@@ -26,7 +27,7 @@ const { Causes } = require('./causes.js');
  * @property {number[]} objects what each referred to
  * @property {number} sleeps
  * @property {number | null} wokenBy index of the event that ended the sleep
- * @property {{file: string, line: number} | null} source
+ * @property {import('../node/marks.js').Source | null} source
  * @property {string} [call] the C function called, if its name differs from the system call's
  * @property {number} [bytes] transferred
  * @property {string} [payload] the first of these bytes, as a C string without its quotes
@@ -73,7 +74,9 @@ function transferred(raw) {
 }
 
 class Recorder {
-  constructor() {
+  /** @param {{withMarks?: boolean}} [options] withMarks: lines.js of ../node was loaded into the program */
+  constructor({ withMarks = false } = {}) {
+    this.lines = withMarks ? new Lines() : null;
     this.objects = new Objects();
     this.descriptors = new Descriptors(this.objects);
     /** @type {ProgramCall[]} */
@@ -122,10 +125,7 @@ class Recorder {
         this.exec(line);
         break;
       case 'enter':
-        this.entered.set(line.tid, line);
-        line.objects = line.fds.map((/** @type {RawDescriptor} */ raw) =>
-          this.descriptors.see(line.pid, raw, this.now()),
-        );
+        this.enter(line);
         break;
       case 'leave':
         this.leave(line);
@@ -175,12 +175,18 @@ class Recorder {
     const whole = { ...process, status: null, signal: null, threads: [thread] };
     this.alive.set(pid, whole);
     this.processes.push(whole);
+    this.lines?.born(pid, this.creatorIn(parent)?.tid);
     if (whole.parent !== null) this.descriptors.fork(parent, pid, this.sharesFiles(parent), start);
+  }
+
+  /** The call of a process that is creating another. @param {number} parent */
+  creatorIn(parent) {
+    return [...this.entered.values()].find(({ pid, name }) => pid === parent && CLONES.has(name));
   }
 
   /** Whether the process that is being created shares its creator's descriptors. @param {number} parent */
   sharesFiles(parent) {
-    const creator = [...this.entered.values()].find(({ pid, name }) => pid === parent && CLONES.has(name));
+    const creator = this.creatorIn(parent);
     if (!creator) return false;
     if (creator.name === 'clone3') return creator.in[0] ? (parseInt(creator.in[0].slice(2, 4), 16) & 4) !== 0 : false;
     return creator.name === 'clone' && (Number(BigInt(creator.args[0]) & 0xffffffffn) & CLONE_FILES) !== 0;
@@ -191,6 +197,7 @@ class Recorder {
     const process = this.alive.get(pid);
     if (!process) return;
     const when = this.seen(this.at(t));
+    this.lines?.exec(pid, tid);
     Object.assign(process, { name, command });
     for (const thread of process.threads) if (thread.tid === tid) thread.name = name;
     this.descriptors.seeAll(pid, descriptors, when);
@@ -201,6 +208,30 @@ class Recorder {
     if (owner !== undefined && owner !== user) {
       this.notes.push(`${program} is set-user-ID, which has no effect while it is traced: it ran as user ${user}.`);
     }
+  }
+
+  /** @param {Line} line */
+  enter(line) {
+    const mark = this.lines && markIn(line);
+    if (mark) {
+      this.lines?.take(line, mark);
+      if (mark === 'loaded') this.forgetPreload(line);
+      return;
+    }
+    this.entered.set(line.tid, line);
+    line.objects = line.fds.map((/** @type {RawDescriptor} */ raw) => this.descriptors.see(line.pid, raw, this.now()));
+    line.source = line.file ? { file: line.file, line: line.line } : (this.lines?.sourceOf(line) ?? null);
+  }
+
+  /** Removes the calls that loaded lines.js. @param {Line} line */
+  forgetPreload({ pid, tid }) {
+    const first = this.events.findLastIndex((event) => event.tid === tid && event.name === 'execve') + 1;
+    const isIts = (/** @type {ProgramCall} */ { args }) => args.some((arg) => arg.includes(PRELOAD));
+    const from = this.events.findIndex((event, i) => i >= first && event.tid === tid && isIts(event));
+    if (from < 0) return;
+    const { t } = this.events[from];
+    this.events = this.events.filter((event, i) => i < from || event.tid !== tid);
+    this.descriptors.forget(({ pid: holder, from: opened, until }) => holder === pid && opened >= t && until !== null);
   }
 
   /** @param {Line} leave */
@@ -289,12 +320,13 @@ class Recorder {
       objects: [...raw.objects, ...raw.madeObjects],
       sleeps: raw.sleeps,
       wokenBy: null,
-      source: raw.file ? { file: raw.file, line: raw.line } : null,
+      source: raw.source,
       ...(raw.call && raw.call !== raw.name ? { call: raw.call } : {}),
       ...(counted ? { bytes: value } : {}),
       ...(hex ? { payload: quoted(Buffer.from(hex, 'hex').subarray(0, value), 0, 256).slice(1, -1) } : {}),
     };
     this.events.push(event);
+    this.lines?.made(event.source, raw.madeObjects);
     const table = this.descriptors.table(raw.pid);
     this.causes.add(event, { ...raw, objectOf: (/** @type {number} */ fd) => table.get(fd)?.object });
   }

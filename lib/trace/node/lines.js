@@ -1,0 +1,144 @@
+'use strict';
+// Runs inside the traced program, before it: `node --require lines.js app.js`. It tells the tracer which line of JavaScript
+// makes a system call, by marks: access() of a path that does not exist and that holds the line. ./marks.js reads them
+// and removes them from the recording. It may change nothing that the program can see, so it uses Node's modules only.
+const asyncHooks = require('node:async_hooks');
+const childProcess = require('node:child_process');
+const fs = require('node:fs');
+const { syncBuiltinESMExports } = require('node:module');
+const { join } = require('node:path');
+const { fileURLToPath } = require('node:url');
+
+/** @typedef {{file: string, line: number, why: 'called' | 'continued'}} Place of the program's own file */
+
+const PREFIX = '/.crossings-lines/';
+const MAX_FRAMES = 100; // a framework has many frames between the program and Node
+const MAX_PROMISE_FRAMES = 16; // promises are many
+const OWN = join(__dirname, '..', '..'); // this package's lib/: a channel's line is its caller's
+const MODULES = '/node_modules/';
+
+/** What the thread pool does for one caller. */
+const REQUESTS = new Set(['FSREQCALLBACK', 'FSREQPROMISE', 'FILEHANDLECLOSEREQ', 'GETADDRINFOREQWRAP']);
+/** Resources whose methods make system calls. */
+const HANDLES =
+  /^(TCP|PIPE|TTY|UDP|TLS|PROCESS|FSEVENT|SIGNAL|HTTP2).*WRAP$|^(STATWATCHER|FILEHANDLE|DNSCHANNEL|WORKER)$/;
+/** Methods of handles that make none. */
+const QUIET = new Set(['constructor', 'getAsyncId', 'getProviderType', 'asyncReset', 'hasRef', 'ref', 'unref']);
+const PROCESS_CALLS = /** @type {const} */ (['kill', 'chdir', 'umask']);
+const CHILD_CALLS = /** @type {const} */ (['spawnSync', 'execSync', 'execFileSync']);
+
+const mark = fs.existsSync; // one access(), and no exception
+/** The line that created a resource. @type {WeakMap<object, Place>} */
+const lines = new WeakMap();
+/** @type {Set<number>} */
+const requests = new Set();
+/** @type {WeakSet<object>} */
+const wrapped = new WeakSet();
+const depth = modulesIn(process.argv[1] ?? '');
+
+/** @param {string} path */
+function modulesIn(path) {
+  return path.split(MODULES).length;
+}
+
+/** @param {string | null | undefined} name of a frame's file */
+function ownFile(name) {
+  if (!name) return null;
+  const path = name.startsWith('file:') ? fileURLToPath(name) : name;
+  // A program that is installed as a module is not a module that it uses.
+  return path.startsWith('/') && modulesIn(path) <= depth && !path.startsWith(`${OWN}/`) ? path : null;
+}
+
+/** The innermost line of the program on the stack. @param {number} limit @returns {Place | null} */
+function placeOnStack(limit) {
+  const { prepareStackTrace, stackTraceLimit } = Error;
+  /** @type {{stack?: NodeJS.CallSite[]}} */ const holder = {};
+  try {
+    Error.stackTraceLimit = limit;
+    Error.prepareStackTrace = (_, sites) => sites;
+    Error.captureStackTrace(holder, placeOnStack);
+    for (const site of holder.stack ?? []) {
+      const file = ownFile(site.getFileName());
+      const line = site.getLineNumber();
+      const awaits = /** @type {any} */ (site).isAsync();
+      if (file && line) return { file, line, why: awaits ? 'continued' : 'called' };
+    }
+    return null;
+  } finally {
+    Object.assign(Error, { prepareStackTrace, stackTraceLimit });
+  }
+}
+
+/** The line on the stack, or the line that led to this callback. @param {number} [limit] @returns {Place | null} */
+function currentPlace(limit = MAX_FRAMES) {
+  const place = placeOnStack(limit);
+  if (place) return place;
+  const led = lines.get(asyncHooks.executionAsyncResource());
+  return led ? { ...led, why: 'continued' } : null;
+}
+
+/** @param {Place} place */
+const textOf = ({ file, line, why }) => `${why}/${line}/${file}`;
+
+/** The same function, whose system calls belong to the line that calls it. @param {Function} inner */
+function marked(inner) {
+  /** @this {any} @param {any[]} args */
+  return function (...args) {
+    const place = currentPlace();
+    if (!place) return Reflect.apply(inner, this, args);
+    mark(`${PREFIX}begin/${textOf(place)}`);
+    try {
+      return Reflect.apply(inner, this, args);
+    } finally {
+      mark(`${PREFIX}end`);
+    }
+  };
+}
+
+/** Replaces a function of a module by one that marks and is otherwise indistinguishable. @param {any} module @param {string} name */
+function replace(module, name) {
+  const inner = module[name];
+  const apply = marked(inner);
+  module[name] = new Proxy(inner, { apply: (_, self, args) => Reflect.apply(apply, self, args) });
+}
+
+/** The methods of a handle are those of its prototypes. @param {any} handle */
+function wrapMethods(handle) {
+  for (let at = Object.getPrototypeOf(handle); at && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    if (wrapped.has(at)) continue;
+    wrapped.add(at);
+    for (const [name, { value, writable }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
+      if (typeof value === 'function' && writable && !QUIET.has(name)) at[name] = marked(value);
+    }
+  }
+}
+
+const hook = asyncHooks.createHook({
+  init(asyncId, type, _, resource) {
+    const place = currentPlace(type === 'PROMISE' ? MAX_PROMISE_FRAMES : MAX_FRAMES);
+    if (place) lines.set(resource, place);
+    if (HANDLES.test(type)) wrapMethods(resource);
+    if (!REQUESTS.has(type)) return;
+    requests.add(asyncId);
+    mark(`${PREFIX}request/${asyncId}${place ? `/${textOf(place)}` : ''}`);
+  },
+  before(asyncId) {
+    if (requests.delete(asyncId)) mark(`${PREFIX}done/${asyncId}`);
+  },
+});
+
+for (const module of [fs, fs.promises]) {
+  for (const [name, value] of Object.entries(module)) {
+    if (typeof value === 'function' && /^[a-z]/.test(name)) replace(module, name);
+  }
+}
+for (const name of PROCESS_CALLS) replace(process, name);
+for (const name of CHILD_CALLS) replace(childProcess, name);
+syncBuiltinESMExports();
+// The channel to a parent that forked this process exists already.
+for (const symbol of Object.getOwnPropertySymbols(process)) {
+  const value = /** @type {any} */ (process)[symbol];
+  if (typeof value?.writeUtf8String === 'function') wrapMethods(value);
+}
+hook.enable();
+mark(`${PREFIX}loaded`);
