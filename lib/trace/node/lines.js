@@ -21,9 +21,13 @@ const MODULES = '/node_modules/';
 const REQUESTS = new Set(['FSREQCALLBACK', 'FSREQPROMISE', 'FILEHANDLECLOSEREQ', 'GETADDRINFOREQWRAP']);
 /** Resources whose methods make system calls. */
 const HANDLES =
-  /^(TCP|PIPE|TTY|UDP|TLS|PROCESS|FSEVENT|SIGNAL|HTTP2).*WRAP$|^(STATWATCHER|FILEHANDLE|DNSCHANNEL|WORKER)$/;
-/** Methods of handles that make none. */
-const QUIET = new Set(['constructor', 'getAsyncId', 'getProviderType', 'asyncReset', 'hasRef', 'ref', 'unref']);
+  /^((TCP|PIPE)(SERVER)?|TTY|UDP|TLS|PROCESS|FSEVENT|SIGNAL)WRAP$|^(STATWATCHER|FILEHANDLE|DNSCHANNEL|WORKER)$/;
+/** These methods. Other members must be left alone: some look like methods, and to write them ends the process. */
+const METHODS = new RegExp(
+  '^(open|close|bind6?|listen|connect6?|getsockname|getpeername|reset|shutdown|readStart|readStop|recvStart|recvStop|' +
+    'write(v|Buffer|Utf8String|AsciiString|Latin1String|Ucs2String)|send6?|set(Blocking|NoDelay|KeepAlive|RawMode|TTL|Broadcast)|' +
+    'fchmod|getWindowSize|add\\w*Membership|bufferSize|spawn|kill|start|startThread|stop|query\\w*)$',
+);
 const PROCESS_CALLS = /** @type {const} */ (['kill', 'chdir', 'umask']);
 const CHILD_CALLS = /** @type {const} */ (['spawnSync', 'execSync', 'execFileSync']);
 
@@ -108,7 +112,7 @@ function wrapMethods(handle) {
     if (wrapped.has(at)) continue;
     wrapped.add(at);
     for (const [name, { value, writable }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
-      if (typeof value === 'function' && writable && !QUIET.has(name)) at[name] = marked(value);
+      if (METHODS.test(name) && typeof value === 'function' && writable) at[name] = marked(value);
     }
   }
 }

@@ -66,7 +66,7 @@ class Lines {
   }
 
   /** The line that a call belongs to. @param {Line} enter with the objects that it is about @returns {Source | null} */
-  sourceOf({ pid, tid, fds, objects, in: inputs }) {
+  sourceOf({ pid, tid, name, fds, objects, in: inputs }) {
     const stack = this.stacks.get(tid);
     const current = stack?.at(-1) ?? this.newborn.get(pid);
     if (current) return current;
@@ -75,7 +75,7 @@ class Lines {
       return created ? { ...created, why: 'created' } : null;
     }
     // Of the calls of other threads, those about files are the thread pool's. It does not say for whom it works.
-    const hasPath = Object.values(inputs).some((value) => typeof value === 'string' && value.startsWith('/'));
+    const hasPath = name !== 'prctl' && Object.values(inputs).some((value) => typeof value === 'string');
     const isEvent = fds.some(({ target = '' }) => target.startsWith('anon_inode:'));
     return (fds.length > 0 && !isEvent) || hasPath ? this.onlyRequest(pid) : null;
   }

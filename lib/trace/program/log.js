@@ -48,7 +48,8 @@ function renderLog(trace, style, width) {
     const outcome = event.kind === 'signal' ? '' : ` = ${event.result}`;
     const what = event.kind === 'signal' ? `--- ${event.name} ---` : `${event.name}(${event.args.join(', ')})`;
     const shown = outcome.slice(0, Math.max(12, width - front.length - 24));
-    const source = event.source ? `  ${event.source.file.split('/').pop()}:${event.source.line}` : '';
+    const line = event.source ? `${event.source.file.split('/').pop()}:${event.source.line}` : '';
+    const source = line && `  ${event.source?.why ? `(${line}, ${event.source.why})` : line}`;
     const text = cut(what, Math.max(16, width - front.length - shown.length - source.length));
     lines.push(style.dim(front) + text + (shown.startsWith(' = -1') ? style.bad(shown) : shown) + style.dim(source));
     const sleep = sleepOf(event, events, labelOf);

@@ -2,7 +2,7 @@
 import { h } from '../../shared/dom.js';
 import { counted, duration } from '../../shared/format.js';
 import { argsOf, payloadOf } from '../model/event-texts.js';
-import { ASLEEP, DECODED, FAILED, NEVER_RETURNED, PAYLOAD, SIGNAL, STEP } from '../model/flags.js';
+import { ASLEEP, DECODED, FAILED, LINE_REASONS, NEVER_RETURNED, PAYLOAD, SIGNAL, STEP } from '../model/flags.js';
 import { bytesOf, hexLines, textOf, visibleText } from '../model/payload.js';
 import { laneName, resultText, shortened } from '../model/text.js';
 
@@ -117,11 +117,21 @@ export class EventDetails extends HTMLElement {
   }
 }
 
+/** What a line did that did not itself make the call. @type {Record<string, string>} */
+const LINE_SENTENCES = {
+  continued: 'led to the callback that made this call',
+  queued: 'gave this work to the thread pool (inferred)',
+  created: 'created the descriptor that this call is about (inferred)',
+  spawned: 'was creating this process',
+};
+
 /** The lines around the one that made the call. @param {Recording} recording @param {number} event */
-function sourceOf({ files, file, line, sources }, event) {
+function sourceOf({ files, file, line, lineReason, sources }, event) {
   if (file[event] < 0) return [];
   const name = files[file[event]];
-  const title = h('p', { class: 'source-title soft' }, `${shortened(name, 200)}, line ${line[event]}`);
+  const reason = LINE_SENTENCES[LINE_REASONS[lineReason[event]]];
+  const place = `${shortened(name, 200)}, line ${line[event]}`;
+  const title = h('p', { class: 'source-title soft' }, reason ? `${place}, which ${reason}` : place);
   if (!Object.hasOwn(sources, name)) return [title];
   const lines = sources[name].split('\n', line[event] + AROUND);
   if (lines.length < line[event]) return [title];

@@ -177,6 +177,7 @@ function checkEvent(event, path, pids, count) {
     const source = object(event.source, `${path}.source`);
     text(source.file, `${path}.source.file`);
     integer(source.line, `${path}.source.line`, 1, 2 ** 31 - 1);
+    if (source.why !== undefined) text(source.why, `${path}.source.why`);
   }
   if (typeof event.payload === 'string') text(event.payload, `${path}.payload`, LIMITS.textCharacters);
   else if (event.payload !== null && event.payload !== undefined) object(event.payload, `${path}.payload`);

@@ -6,3 +6,6 @@ export const NEVER_RETURNED = 8;
 export const DECODED = 16; // the payload is the message that a demo's bytes stand for, not the bytes
 export const SIGNAL = 32;
 export const PAYLOAD = 64; // it has one
+
+/** How the line of a call is known; '': the line made the call. */
+export const LINE_REASONS = ['', 'continued', 'queued', 'created', 'spawned'];

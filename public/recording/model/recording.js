@@ -2,7 +2,7 @@
 // sent from a worker, and can be filtered and drawn without looking at an object for each event.
 import { descriptorsOf, objectFinder } from './descriptors.js';
 import { Texts } from './event-texts.js';
-import { ASLEEP, DECODED, FAILED, NEVER_RETURNED, PAYLOAD, SIGNAL, STEP } from './flags.js';
+import { ASLEEP, DECODED, FAILED, LINE_REASONS, NEVER_RETURNED, PAYLOAD, SIGNAL, STEP } from './flags.js';
 import { lanesOf } from './lanes.js';
 
 /** @typedef {import('./types.js').Recording} Recording */
@@ -136,6 +136,7 @@ export function recordingOf(trace) {
   const wokenBy = new Int32Array(count).fill(-1);
   const file = new Int32Array(count).fill(-1);
   const line = new Int32Array(count);
+  const lineReason = new Uint8Array(count);
   const objectStart = new Int32Array(count + 1);
   /** @type {number[]} */
   const objectList = [];
@@ -166,6 +167,7 @@ export function recordingOf(trace) {
     if (event.source) {
       file[i] = files.number(event.source.file);
       line[i] = event.source.line;
+      lineReason[i] = Math.max(0, LINE_REASONS.indexOf(event.source.why ?? ''));
     }
     const call = event.kind === 'syscall';
     if (call) calls++;
@@ -197,7 +199,7 @@ export function recordingOf(trace) {
     files: files.all,
     sources: trace.sources ?? {},
     ...texts.columns(),
-    ...{ t, end, lane, name, flags, sleeps, wokenBy, file, line, bytes, objectStart },
+    ...{ t, end, lane, name, flags, sleeps, wokenBy, file, line, lineReason, bytes, objectStart },
     objectList: Int32Array.from(objectList),
     stuck: stuckOf(trace, numberOf),
   };

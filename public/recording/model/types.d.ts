@@ -101,6 +101,8 @@ export type Recording = {
   wokenBy: Int32Array;
   file: Int32Array;
   line: Int32Array;
+  /** Index in `LINE_REASONS`: how the line is known. */
+  lineReason: Uint8Array;
   /** see event-texts.js */
   text: string;
   textStart: Int32Array;
