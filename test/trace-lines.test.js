@@ -113,7 +113,7 @@ describeWhereAllowed('the lines of a Node program', () => {
 
   test('are those that spawned, until the new process has its program', () => {
     const [parent, child] = server.processes;
-    const before = server.events.filter(({ pid, t }) => pid === child.pid && t < child.threads[0].end);
+    const before = server.events.filter(({ pid, t }) => pid === child.pid && t < Number(child.end));
     const execve = before.findIndex(({ name, result }) => name === 'execve' && result === '0');
     expect(execve).toBeGreaterThan(0);
     for (const event of before.slice(0, execve)) expect(placeOf(server, event)).toEqual(['fork', 'spawned']);
