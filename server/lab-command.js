@@ -3,7 +3,7 @@
 const { once } = require('node:events');
 const { existsSync, statSync } = require('node:fs');
 const { resolve } = require('node:path');
-const { Command } = require('commander');
+const { Command, Option } = require('commander');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { readWholeNumber, refuse } = require('../lib/terminal/arguments.js');
 
@@ -65,8 +65,16 @@ async function openBrowser(address) {
   }
 }
 
-/** @param {{port?: number, open: boolean, data?: string, allowEmbedding?: string[]}} options @param {AbortSignal} signal */
+/** @param {string} folder @param {string | undefined} runs @param {AbortSignal} signal */
+async function writeCopy(folder, runs, signal) {
+  const { exportLab } = require('./export.js');
+  const { path, files, bytes } = await exportLab(folder, { runs, signal });
+  report(`${path}: ${files} files, ${(bytes / 1e6).toFixed(1)} MB. Any web server can serve them, below any path.`);
+}
+
+/** @param {{port?: number, open: boolean, data?: string, allowEmbedding?: string[], export?: string}} options @param {AbortSignal} signal */
 async function lab(options, signal) {
+  if (options.export !== undefined) return writeCopy(options.export, options.data, signal);
   const server = await start(options);
   process.stdout.write(`${server.address}\n`);
   if (options.open && process.stdout.isTTY && !process.env.CI) await openBrowser(server.address);
@@ -86,6 +94,12 @@ function labCommand(signal) {
       '--allow-embedding <origin>',
       'a site whose pages may show moments of recordings in frames; may be repeated (default: none)',
       readOrigin,
+    )
+    .addOption(
+      new Option(
+        '--export <folder>',
+        'write the lab as static files for any web server, and end; runs in the folder of --data are included',
+      ).conflicts(['port', 'allowEmbedding']),
     )
     .allowExcessArguments(false)
     .action((options) => lab(options, signal));

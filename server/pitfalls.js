@@ -4,7 +4,7 @@ const express = require('express');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { compareLines } = require('../lib/lessons/differences.js');
 const { findPitfall, listPitfalls } = require('../lib/lessons/folders.js');
-const { listOf, runPitfall, sourcesOf } = require('../lib/lessons/pitfalls.js');
+const { listOf, runPitfall, shippedRun, sourcesOf } = require('../lib/lessons/pitfalls.js');
 const { HttpError } = require('./http-error.js');
 
 const LIMIT_MS = 60_000; // of both programs together; each has a smaller limit of its own
@@ -52,6 +52,7 @@ class Pitfalls {
       fails: wrong.fails,
       programs: { wrong: wrong.program, right: right.program },
       lines: compareLines(sources.wrong, sources.right),
+      shipped: shippedRun(pitfall),
     };
   }
 

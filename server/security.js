@@ -148,4 +148,4 @@ const checkToken = (hasToken) => (request, _response, next) => {
   next();
 };
 
-module.exports = { headers, hostsOf, checkHost, acceptToken, checkChange, checkSite, tokenCheck, checkToken };
+module.exports = { POLICY, headers, hostsOf, checkHost, acceptToken, checkChange, checkSite, tokenCheck, checkToken };

@@ -162,4 +162,4 @@ function logToStandardError() {
   return pino({ base: null }, target);
 }
 
-module.exports = { startServer };
+module.exports = { CHART, PUBLIC, startServer };

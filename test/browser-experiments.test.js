@@ -248,7 +248,7 @@ describeInBrowser('the pages of the experiments', () => {
     await open('cycles');
     const { EXPERIMENTS } = jest.requireActual('../lib/experiments/index.js');
     const links = await page.locator('nav a').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
-    for (const { name } of EXPERIMENTS) expect(links).toContain(`/experiment.html?name=${name}`);
+    for (const { name } of EXPERIMENTS) expect(links).toContain(`experiment.html?name=${name}`);
     expect(NAMES).toEqual(EXPERIMENTS.map((/** @type {any} */ { name }) => name));
   });
 

@@ -107,7 +107,7 @@ describeInBrowser('in a browser', () => {
     const before = await frame.locator('.buttons .number').textContent();
     await frame.getByRole('button', { name: 'Step forward' }).click();
     expect(await frame.locator('.buttons .number').textContent()).not.toBe(before);
-    expect(await frame.getByRole('link').getAttribute('href')).toMatch(/^\/#mechanism=pipe&at=\d+$/);
+    expect(await frame.getByRole('link').getAttribute('href')).toMatch(/^\.\/#mechanism=pipe&at=\d+$/);
     await page.close();
   });
 

@@ -1,7 +1,7 @@
 'use strict';
 // Runs a pitfall: its wrong program, then its right one, each confined. Says in a sentence what was observed, and whether it is
 // what the pitfall promises.
-const { readFileSync } = require('node:fs');
+const { existsSync, readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { version } = require('../../package.json');
 const { describeEnvironment } = require('../measure/environment.js');
@@ -120,6 +120,12 @@ async function runPitfall(pitfall, { signal, onLine, onObserved } = {}) {
   };
 }
 
+/** The run that ships with a pitfall, without its sources; null if there is none. @param {Pitfall} pitfall @returns {Omit<PitfallFile, 'sources'> | null} */
+function shippedRun({ folder }) {
+  const path = join(folder, 'shipped.json');
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
+}
+
 /** @param {Pitfall[]} pitfalls */
 function listOf(pitfalls) {
   return {
@@ -128,4 +134,4 @@ function listOf(pitfalls) {
   };
 }
 
-module.exports = { listOf, observe, runPitfall, sourcesOf };
+module.exports = { listOf, observe, runPitfall, shippedRun, sourcesOf };

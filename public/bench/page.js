@@ -3,7 +3,8 @@ import './charts/crossings.js';
 import './charts/throughput.js';
 import './charts/percentiles.js';
 import './charts/distribution.js';
-import { call } from '../shared/api.js';
+import { call, isLive } from '../shared/api.js';
+import { explainForm } from '../shared/copy.js';
 import { byId } from '../shared/dom.js';
 import { addressOf } from '../shared/live.js';
 import { report, runInAddress, runSession, showError } from '../shared/run-session.js';
@@ -51,7 +52,7 @@ async function route() {
   if (answer?.kind && answer.kind !== 'bench') return location.replace(addressOf(answer.kind, answer.id));
   byId('run').hidden = true;
   byId('comparison').hidden = true;
-  byId('empty').hidden = answer !== null;
+  byId('empty').hidden = answer !== null || !isLive;
   if (answer) (id ? showRun : showComparison)(answer);
   if (answer?.state === 'running') session.follow(answer.id);
   session.showControls();
@@ -69,11 +70,25 @@ async function main() {
     },
     onError: report,
   });
+  if (!isLive) return showCopy();
   const { mechanisms, running: anyRunning, runningKind } = await call('/api/mechanisms');
   const running = runningKind === 'bench' ? anyRunning : null;
   setUpForm(mechanisms, session.start);
   if (running && !location.hash) location.replace(`#run=${running}`);
   else if (running) session.follow(running);
+  await showPage();
+}
+
+/** In a copy without a server: the runs that ship, and one of them. */
+async function showCopy() {
+  const { runs } = await call('/api/runs');
+  const [first] = runs.filter((/** @type {SavedRun} */ { kind }) => kind === 'bench');
+  explainForm(first !== undefined);
+  if (first && !location.hash) location.replace(`#run=${first.id}`);
+  await showPage();
+}
+
+async function showPage() {
   await route();
   await showSavedRuns();
   addEventListener('hashchange', async () => {

@@ -1,4 +1,5 @@
 // One run on the page, finished or in progress: its heading, sentences, charts and machine.
+import { dataAddress } from '../shared/api.js';
 import { byId, showParagraphs, showText } from '../shared/dom.js';
 import { byteCount, counted, dateTime, duration, significant } from '../shared/format.js';
 
@@ -75,7 +76,8 @@ export function showRun(answer) {
   showParagraphs(byId('summary'), summary);
   showParagraphs(byId('warnings'), run?.environment.warnings ?? []);
   byId('files').hidden = state !== 'done';
-  for (const link of byId('files').children) link.href = `/api/runs/${id}/file?format=${link.dataset.format}`;
+  for (const link of byId('files').children)
+    link.href = dataAddress(`/api/runs/${id}/file?format=${link.dataset.format}`);
   byId('environment').hidden = !run;
   if (run) showEnvironment(run);
   if (!run) byId('charts').hidden = true;

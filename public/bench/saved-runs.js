@@ -1,5 +1,5 @@
 // The list of runs: open one, select two to compare, delete.
-import { call } from '../shared/api.js';
+import { call, isLive } from '../shared/api.js';
 import { confirmDelete, setUpConfirm } from '../shared/confirm.js';
 import { byId, fillRows, h } from '../shared/dom.js';
 import { byteCount, dateTime } from '../shared/format.js';
@@ -40,13 +40,18 @@ function row({ id, startedAt, state, parameters, mechanisms }) {
     onclick: () => confirmDelete({ id, startedAt }),
   };
   return [
-    h('span', { class: 'named' }, h('label', { class: 'box' }, box), h('a', { href: `#run=${id}` }, name)),
+    h(
+      'span',
+      { class: 'named' },
+      isLive ? h('label', { class: 'box' }, box) : null,
+      h('a', { href: `#run=${id}` }, name),
+    ),
     stateName(state),
     parameters.effort ?? '–',
     parameters.messages.toLocaleString('en-US'),
     byteCount(parameters.sizeBytes),
     h('span', { class: 'names' }, ...mechanisms.map((mechanism) => named(mechanism))),
-    state === 'running' ? '' : h('button', attributes, 'Delete'),
+    state === 'running' || !isLive ? '' : h('button', attributes, 'Delete'),
   ];
 }
 
@@ -56,6 +61,7 @@ export async function showSavedRuns() {
   runs = answer.runs.filter((/** @type {SavedRun} */ { kind }) => kind === 'bench');
   for (const id of selected) if (!runs.some((run) => run.id === id)) selected.delete(id);
   byId('saved-runs').hidden = runs.length === 0;
+  for (const part of ['compare', 'compare-hint']) byId(part).hidden = !isLive; // the server compares
   fillRows(byId('saved-rows'), runs.map(row));
   showSelection();
 }

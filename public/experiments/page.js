@@ -1,8 +1,9 @@
 // The page of an experiment. The address names the experiment (?name=sweep) and what is shown (#run=ID); a run in progress is
 // followed live.
 import { announce } from '../shared/announce.js';
-import { call } from '../shared/api.js';
+import { call, isLive } from '../shared/api.js';
 import { confirmDelete, setUpConfirm } from '../shared/confirm.js';
+import { explainForm } from '../shared/copy.js';
 import { byId, fillRows, h, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
 import { addressOf } from '../shared/live.js';
@@ -83,7 +84,7 @@ function row({ id, startedAt, state, parameters, verdict }) {
     parameters.effort,
     describeChoices(experiment, view, parameters) || '–',
     verdictName(verdict),
-    state === 'running' ? '' : h('button', attributes, 'Delete'),
+    state === 'running' || !isLive ? '' : h('button', attributes, 'Delete'),
   ];
 }
 
@@ -101,6 +102,14 @@ async function copyCommand() {
 
 /** @param {string} sentence */
 const fail = (sentence) => showText(byId('page-error'), sentence);
+
+/** In a copy without a server: what it needs, and the run that ships. */
+async function showCopy() {
+  const { runs } = await call('/api/runs');
+  const first = runs.find((/** @type {ExperimentLine} */ { kind }) => kind === name);
+  explainForm(first !== undefined);
+  if (first && !location.hash) location.replace(`#run=${first.id}`);
+}
 
 async function main() {
   const [{ experiments }, { running, runningKind }] = await Promise.all([
@@ -128,6 +137,7 @@ async function main() {
     session.start({ experiment: name, ...chosen() });
   });
   byId('copy').addEventListener('click', () => copyCommand().catch(report));
+  if (!isLive) await showCopy();
   if (runningKind === name && !location.hash) location.replace(`#run=${running}`);
   else if (runningKind === name) session.follow(running);
   await route();

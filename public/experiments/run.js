@@ -1,4 +1,5 @@
 // One run of an experiment: its heading, verdict, sentences, warnings and machine. The experiment's view draws the figures.
+import { dataAddress } from '../shared/api.js';
 import { byId, h, setText, showParagraphs, showText } from '../shared/dom.js';
 import { counted, dateTime, significant } from '../shared/format.js';
 import { describeChoices } from './choices.js';
@@ -80,7 +81,7 @@ export function showRun(answer, experiment, showFigures, view) {
   showParagraphs(byId('summary'), run ? (view?.sentences?.(run) ?? run.sentences) : []);
   showParagraphs(byId('warnings'), file?.environment.warnings ?? []);
   byId('files').hidden = state !== 'done';
-  byId('download').href = `/api/runs/${id}/file?format=json`;
+  byId('download').href = dataAddress(`/api/runs/${id}/file?format=json`);
   showEnvironmentOf(file);
   showFigures(file, state === 'running');
 }

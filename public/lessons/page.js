@@ -1,10 +1,11 @@
 // The page of a lesson: predict, run, see, why, try. Each step appears when the one before is done, and gets the focus.
 import { announce } from '../shared/announce.js';
+import { isLive, NEEDS_LAB } from '../shared/api.js';
 import { byId, h, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
 import { bars, table } from './plot.js';
 import { finish } from './progress.js';
-import { isLive, lessonNamed, runLesson } from './source.js';
+import { lessonNamed, runLesson } from './source.js';
 import { explanation, fromHtml, program, setHtml, worksheet } from './texts.js';
 
 const STEPS = /** @type {const} */ (['predict', 'run', 'see', 'why', 'try']);
@@ -123,7 +124,10 @@ async function run(which, where) {
   announce('Running.');
   try {
     const answer = isLive ? await runLesson(lesson.name, which) : shipped;
-    if (!answer) throw new Error('This page is a copy without a server: it can only show runs that ship with it.');
+    if (!answer)
+      throw new Error(
+        `${NEEDS_LAB.replaceAll('`', '')} No run of ${which === null ? 'this lesson' : 'this change'} ships with it.`,
+      );
     if (which === null) showRun(answer);
     else showTry(answer);
   } catch (error) {
@@ -167,7 +171,7 @@ function showLesson() {
         h(
           'li',
           {},
-          h('a', { href: `/pitfalls.html?name=${name}` }, about),
+          h('a', { href: `pitfalls.html?name=${name}` }, about),
           ' ',
           h('code', {}, `crossings pitfall ${name}`),
         ),

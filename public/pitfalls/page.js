@@ -1,13 +1,15 @@
 // The page of the pitfalls: the list of all, or one of them with its text, its two programs, and a button that runs both.
 import { announce } from '../shared/announce.js';
-import { call } from '../shared/api.js';
-import { byId, h, showText } from '../shared/dom.js';
+import { call, isLive, NEEDS_LAB } from '../shared/api.js';
+import { byId, h, showParagraphs, showText } from '../shared/dom.js';
+import { dateTime } from '../shared/format.js';
 import { outcome, verdictOf } from './outcome.js';
 import { programs } from './programs.js';
 import { sectionsOf } from './text.js';
 
 /** @typedef {{name: string, title: string, lesson: string, fails: string}} Entry */
-/** @typedef {{name: string, title: string, text: string, programs: {wrong: string, right: string}, lines: import('./programs.js').Line[]}} Pitfall */
+/** @typedef {import('./outcome.js').PitfallFile & {startedAt: string, environment: {cpu: string, cores: number, kernel: string}}} Shipped */
+/** @typedef {{name: string, title: string, text: string, programs: {wrong: string, right: string}, lines: import('./programs.js').Line[], shipped: Shipped | null}} Pitfall */
 
 const wanted = new URLSearchParams(location.search).get('name');
 
@@ -15,7 +17,7 @@ const wanted = new URLSearchParams(location.search).get('name');
 const fail = (error) => showText(byId('page-error'), error.message);
 
 /** @param {string} name */
-const addressOf = (name) => `/pitfalls.html?name=${encodeURIComponent(name)}`;
+const addressOf = (name) => `pitfalls.html?name=${encodeURIComponent(name)}`;
 
 /** @param {Entry[]} all */
 function showList(all) {
@@ -23,6 +25,7 @@ function showList(all) {
     h('li', {}, h('a', { href: addressOf(name) }, title), ' ', h('code', { class: 'soft' }, name)),
   );
   byId('list').replaceChildren(...items);
+  if (!isLive) showParagraphs(byId('intro'), [NEEDS_LAB]);
   byId('all').hidden = false;
 }
 
@@ -34,10 +37,32 @@ function showNeighbors(all) {
   byId('neighbors').append(
     ...[
       link(all[here - 1], '← ', ''),
-      h('a', { href: '/pitfalls.html' }, 'All pitfalls'),
+      h('a', { href: 'pitfalls.html' }, 'All pitfalls'),
       link(all[here + 1], '', ' →'),
     ].filter((each) => each !== null),
   );
+}
+
+/** @param {import('./outcome.js').PitfallFile} file */
+function showOutcomes(file) {
+  byId('outcomes').replaceChildren(outcome(file.wrong, 'wrong'), outcome(file.right, 'right'));
+  byId('outcomes').hidden = false;
+  showText(byId('verdict'), verdictOf(file));
+}
+
+/** In a copy without a server: what a run needs, and a button that shows the run that ships. @param {Shipped | null} shipped */
+function offerShipped(shipped) {
+  showParagraphs(byId('needs'), [shipped ? NEEDS_LAB : `${NEEDS_LAB} No run of this pitfall ships with it.`]);
+  byId('run').textContent = 'Show what was observed elsewhere';
+  byId('run').hidden = shipped === null;
+  byId('run').addEventListener('click', () => {
+    if (!shipped) return;
+    const { cpu, cores, kernel } = shipped.environment;
+    showOutcomes(shipped);
+    const when = dateTime(shipped.startedAt);
+    showText(byId('origin'), `Observed on ${when} on another machine: ${cpu}, ${cores} cores, ${kernel}.`);
+    announce(verdictOf(shipped));
+  });
 }
 
 /** @param {string} name */
@@ -48,9 +73,7 @@ async function run(name) {
   announce('Running both programs.');
   try {
     const file = await call(`/api/pitfalls/${name}/runs`, { method: 'POST' });
-    byId('outcomes').replaceChildren(outcome(file.wrong, 'wrong'), outcome(file.right, 'right'));
-    byId('outcomes').hidden = false;
-    showText(byId('verdict'), verdictOf(file));
+    showOutcomes(file);
     announce(verdictOf(file));
   } catch (error) {
     fail(/** @type {Error} */ (error));
@@ -63,7 +86,7 @@ async function run(name) {
 }
 
 /** @param {Pitfall} pitfall */
-function showPitfall({ name, title, text, programs: names, lines }) {
+function showPitfall({ name, title, text, programs: names, lines, shipped }) {
   document.title = `${title} · crossings`;
   byId('title').textContent = title;
   const [what, ...why] = sectionsOf(text);
@@ -72,7 +95,8 @@ function showPitfall({ name, title, text, programs: names, lines }) {
   byId('command').textContent = `crossings pitfall ${name}`;
   const showPrograms = () => byId('programs').replaceChildren(...programs(lines, names, byId('whole').checked));
   byId('whole').addEventListener('change', showPrograms);
-  byId('run').addEventListener('click', () => run(name));
+  if (isLive) byId('run').addEventListener('click', () => run(name));
+  else offerShipped(shipped);
   showPrograms();
   byId('pitfall').hidden = false;
 }

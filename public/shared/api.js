@@ -1,4 +1,27 @@
-// Requests to the lab's server: JSON both ways. An error status becomes a LabError with the server's own sentence.
+// Where all pages get their data: from the lab's server, or, in a static copy that `crossings lab --export` wrote, from files. JSON both
+// ways. An error status becomes a LabError with the server's own sentence.
+
+const site = new URL('../', import.meta.url); // the pages' folder, which need not be the root of its server
+
+/** A copy names the folder of its files in <meta name="crossings-data" content="data/">. */
+const folder = /** @type {HTMLMetaElement | null} */ (document.querySelector('meta[name="crossings-data"]'))?.content;
+
+/** Whether there is a server that can run programs. */
+export const isLive = folder === undefined;
+
+/** What a copy says where a program would run. */
+export const NEEDS_LAB =
+  'This is a copy of the lab without a server, so it cannot run programs. On a Linux machine of your own, `npx crossings lab` can.';
+
+/**
+ * The address of an answer of the server, or of the file that holds it.
+ * @param {string} path such as '/api/runs/ID/file?format=csv'
+ */
+export function dataAddress(path) {
+  if (isLive) return new URL(path.slice(1), site).href;
+  const [resource, query] = path.replace(/^\/api\//, '').split('?');
+  return new URL(`${folder}${resource}.${new URLSearchParams(query).get('format') ?? 'json'}`, site).href;
+}
 
 export class LabError extends Error {
   /**
@@ -18,11 +41,12 @@ export class LabError extends Error {
  * @param {{method?: string, body?: unknown, signal?: AbortSignal}} [options]
  */
 export async function call(path, { method = 'GET', body, signal } = {}) {
+  if (!isLive && method !== 'GET') throw new LabError(NEEDS_LAB.replaceAll('`', ''), 'ERR_NO_SERVER', null);
   // The server requires this type for every request that changes something, with or without a body.
   const headers = method === 'GET' ? undefined : { 'content-type': 'application/json' };
   let response;
   try {
-    response = await fetch(path, {
+    response = await fetch(dataAddress(path), {
       method,
       signal,
       headers,
@@ -30,10 +54,18 @@ export async function call(path, { method = 'GET', body, signal } = {}) {
     });
   } catch (error) {
     if (signal?.aborted) throw error;
+    if (!isLive)
+      throw new LabError(
+        'This copy of the lab cannot be read: its web server does not respond.',
+        'ERR_NO_SERVER',
+        null,
+      );
     throw new LabError('The lab’s server does not respond. Check that it is still running.', 'ERR_NO_SERVER', null);
   }
   const answer = response.status === 204 ? null : await response.json().catch(() => null);
   if (response.ok) return answer;
+  if (!isLive)
+    throw new LabError(`This copy of the lab has no file for ${path.replace('/api/', '')}.`, 'ERR_NO_FILE', null);
   const { message, code } = answer?.error ?? {};
   throw new LabError(
     message ?? `The server answered with status ${response.status}.`,

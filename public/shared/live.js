@@ -1,4 +1,5 @@
 // A run in progress, followed through the server's events until it ends.
+import { dataAddress } from './api.js';
 
 /**
  * @typedef {object} Followers
@@ -14,7 +15,7 @@
  * @returns {() => void} stops following
  */
 export function followRun(id, { onSnapshot, onProgress, onEnd, others = {} }) {
-  const source = new EventSource(`/api/runs/${id}/events`);
+  const source = new EventSource(dataAddress(`/api/runs/${id}/events`));
   const end = (/** @type {string} */ sentence) => {
     source.close();
     onEnd(sentence);
@@ -39,4 +40,4 @@ export function followRun(id, { onSnapshot, onProgress, onEnd, others = {} }) {
 
 /** The page of a run. @param {string} kind 'bench' or the name of an experiment @param {string} id */
 export const addressOf = (kind, id) =>
-  kind === 'bench' ? `/bench.html#run=${id}` : `/experiment.html?name=${encodeURIComponent(kind)}#run=${id}`;
+  kind === 'bench' ? `bench.html#run=${id}` : `experiment.html?name=${encodeURIComponent(kind)}#run=${id}`;

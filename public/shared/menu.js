@@ -3,20 +3,20 @@ import { h } from './dom.js';
 
 /** Every page: its address, its name, and what it is called to. */
 const PAGES = [
-  ['/', 'Theatre'],
-  ['/lessons.html', 'Lessons'],
-  ['/bench.html', 'Benchmark'],
-  ['/experiment.html?name=bill', 'Bill'],
-  ['/experiment.html?name=prove', 'Proof'],
-  ['/experiment.html?name=sweep', 'Sweep'],
-  ['/experiment.html?name=cycles', 'Cycles'],
-  ['/experiment.html?name=latency', 'Latency'],
-  ['/gates.html', 'Gates'],
-  ['/pitfalls.html', 'Pitfalls'],
-  ['/recording.html', 'Your program'],
+  ['./', 'Theatre'],
+  ['lessons.html', 'Lessons'],
+  ['bench.html', 'Benchmark'],
+  ['experiment.html?name=bill', 'Bill'],
+  ['experiment.html?name=prove', 'Proof'],
+  ['experiment.html?name=sweep', 'Sweep'],
+  ['experiment.html?name=cycles', 'Cycles'],
+  ['experiment.html?name=latency', 'Latency'],
+  ['gates.html', 'Gates'],
+  ['pitfalls.html', 'Pitfalls'],
+  ['recording.html', 'Your program'],
 ];
 
-const path = location.pathname.replace(/index\.html$/, '');
+const path = location.pathname.replace(/^.*\//, '').replace(/^(index\.html)?$/, './');
 const here = PAGES.some(([address]) => address === path + location.search) ? path + location.search : path;
 const links = PAGES.map(([address, name]) => {
   const current = address === here;

@@ -1,6 +1,7 @@
 // One moment of a recording that ships, for an iframe of another page: /?embed&mechanism=pipe&event=17. It needs no token, because
 // a browser does not send the lab's cookie from a frame of another site. docs/lab.md tells who may frame it.
 import './elements/trace-moment.js';
+import { dataAddress, isLive } from '../shared/api.js';
 import { byId, h, showText } from '../shared/dom.js';
 
 const given = new URLSearchParams(location.search);
@@ -10,7 +11,9 @@ const error = byId('page-error');
 /** @returns {Promise<import('./model/types.js').Trace>} */
 async function fetchRecording() {
   if (!/^[a-z-]+$/.test(mechanism)) throw new Error('mechanism must be a name such as pipe or ring.');
-  const response = await fetch(`/recordings/${mechanism}.json`).catch(() => null);
+  const response = await fetch(
+    dataAddress(isLive ? `/recordings/${mechanism}.json` : `/api/traces/${mechanism}`),
+  ).catch(() => null);
   if (!response) throw new Error('The lab does not respond.');
   if (!response.ok) throw new Error(`No recording of “${mechanism}” ships with this lab.`);
   return response.json();
@@ -29,7 +32,7 @@ async function main() {
     const moment = /** @type {any} */ (h(/** @type {any} */ ('trace-moment')));
     const link = h('a', { target: '_blank', rel: 'noopener' }, 'Open in the theatre');
     moment.addEventListener('moment', (/** @type {CustomEvent} */ { detail }) => {
-      link.href = `/#mechanism=${mechanism}&at=${detail.count}`;
+      link.href = `./#mechanism=${mechanism}&at=${detail.count}`;
     });
     byId('main').append(moment, h('p', {}, link));
     moment.show(trace, event);

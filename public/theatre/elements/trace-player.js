@@ -4,6 +4,7 @@ import './trace-log.js';
 import './trace-source.js';
 import './trace-stage.js';
 import './trace-timeline.js';
+import { dataAddress, isLive } from '../../shared/api.js';
 import { h, setText, showText } from '../../shared/dom.js';
 import { duration, significant } from '../../shared/format.js';
 import { markOf } from '../../shared/mechanisms.js';
@@ -19,8 +20,9 @@ const RECORD = 'Record again';
 function provenance({ origin, recordedAt, environment, tool }) {
   const day = new Date(recordedAt).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
   const machine = `${environment.cpu}, ${environment.kernel}, ${environment.architecture}`;
+  const own = isLive ? '' : ' To record it on a machine of your own, run npx crossings lab there.';
   return origin === 'shipped'
-    ? `Shipped with crossings ${tool?.version ?? ''}. Recorded on ${day} on ${machine}.`
+    ? `Shipped with crossings ${tool?.version ?? ''}. Recorded on ${day} on ${machine}.${own}`
     : `Recorded by this lab on ${day} on ${machine}.`;
 }
 
@@ -84,14 +86,22 @@ export class TracePlayer extends HTMLElement {
     this.ariaLabel = trace.title;
     this.#title.replaceChildren(markOf(trace.mechanism), trace.title);
     setText(this.#provenance, provenance(trace));
+    this.#record.hidden = !isLive;
     this.#record.disabled = !tracing.allowed;
     this.#record.title = tracing.allowed ? '' : `This machine does not allow tracing: ${tracing.reason}`;
-    const path = `/api/traces/${trace.mechanism}`;
     this.#links.replaceChildren(
       'Download ',
-      h('a', { href: path, download: `${trace.mechanism}.trace.json` }, 'JSON'),
+      h(
+        'a',
+        { href: dataAddress(`/api/traces/${trace.mechanism}`), download: `${trace.mechanism}.trace.json` },
+        'JSON',
+      ),
       ' ',
-      h('a', { href: `${path}/perfetto` }, 'Perfetto'),
+      h(
+        'a',
+        { href: dataAddress(`/api/traces/${trace.mechanism}/perfetto`), download: `${trace.mechanism}.perfetto.json` },
+        'Perfetto',
+      ),
     );
     const { stage, source, log, bill } = this.#parts ?? {};
     for (const part of [stage, source, bill]) part?.load(replay);
