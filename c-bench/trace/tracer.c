@@ -46,6 +46,7 @@ static void at_syscall(struct tracee *tracee, const struct stop *stop) {
     if (ptrace(PTRACE_GET_SYSCALL_INFO, tracee->tid, sizeof info, &info) <= 0)
         return;
     if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
+        tracee->began_ns = stop->seen_ns; /* until it is resumed; the program may be ended before that */
         tracee->number = info.entry.nr;
         memcpy(tracee->arguments, info.entry.args, sizeof tracee->arguments);
         tracee->in_call = !front->read_state || front->read_state(tracee);
