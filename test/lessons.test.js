@@ -1,5 +1,7 @@
 'use strict';
 // The framework of the lessons: programs are confined, their figures are read, and every folder is complete and consistent.
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
 const { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -9,7 +11,7 @@ const { listLessons } = require('../lib/lessons/folders.js');
 const { describeLesson } = require('../lib/lessons/lesson.js');
 const { accepts, conditionsIn, figuresUsed, fill, rightAnswer } = require('../lib/lessons/outcomes.js');
 const { readGlossary } = require('../lib/lessons/text.js');
-const { eventsOf, run } = require('./support.js');
+const { eventsOf, root, run, until } = require('./support.js');
 
 const lessons = listLessons();
 /** @param {string[]} command @param {string[]} [options] */
@@ -73,6 +75,20 @@ test('a run that is aborted leaves no process and no folder behind', async () =>
   await expect(run).rejects.toThrow('enough');
   expect(current).toMatch(/crossings-lesson-/);
   expect(existsSync(current)).toBe(false);
+  rmSync(folder, { recursive: true });
+});
+
+test('neither a reader that ends nor a killed supervisor leaves a folder behind', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lessons-'));
+  const program = join(root, 'build', 'Release', 'crossings-lessons');
+  for (const kills of [false, true]) {
+    const child = spawn(program, ['--confine', '--exec', 'yes'], { env: { ...process.env, TMPDIR: folder } });
+    await once(child.stdout, 'data');
+    expect(readdirSync(folder)).toHaveLength(1);
+    child.stdout.destroy();
+    if (kills) child.kill('SIGKILL');
+    await until(() => readdirSync(folder).length === 0);
+  }
   rmSync(folder, { recursive: true });
 });
 

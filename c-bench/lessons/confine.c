@@ -63,6 +63,7 @@ __attribute__((noreturn)) static void be_program(const struct confinement *how, 
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
     if (how->run) {
         setvbuf(stdout, NULL, _IOLBF, 1 << 12); /* what it printed must be seen if it is killed */
         exit(how->run(how->argc, how->argv));
@@ -163,13 +164,16 @@ static int watch(const struct confinement *how, struct pipes *pipes, pid_t paren
     int ordered = signalfd(-1, &term, SFD_CLOEXEC);
     long began = now_ms();
     bool ended = false, late = false;
-    struct pollfd fds[] = {
-        {pipes->out[0], POLLIN, 0}, {pipes->error[0], POLLIN, 0}, {pipes->status[0], POLLIN, 0}, {ordered, POLLIN, 0}};
+    struct pollfd fds[] = {{pipes->out[0], POLLIN, 0},
+                           {pipes->error[0], POLLIN, 0},
+                           {pipes->status[0], POLLIN, 0},
+                           {ordered, POLLIN, 0},
+                           {STDOUT_FILENO, 0, 0}};
     while (!ended && !late) {
         long rest = began + how->limit_ms - now_ms();
-        if (poll(fds, 4, rest > 0 ? (int)rest : 0) == 0)
+        if (poll(fds, 5, rest > 0 ? (int)rest : 0) == 0)
             late = true;
-        if (fds[3].revents)
+        if (fds[3].revents || fds[4].revents & (POLLERR | POLLHUP))
             return 1; /* whoever asked for this run has ended */
         if (fds[0].revents && !pass_on(&out, pipes->out[0]))
             fds[0].fd = -1;
@@ -204,6 +208,7 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
     sigemptyset(&term);
     sigaddset(&term, SIGTERM);
     sigprocmask(SIG_BLOCK, &term, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a reader that has ended must not keep the guard from cleaning up */
     setsid(); /* whoever kills the process group of crossings-lessons must not kill the one that cleans up */
     adopt_orphans();
     struct pipes pipes;

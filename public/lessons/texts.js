@@ -34,9 +34,9 @@ export function program({ file, path, text, lit }, open) {
   );
   // The lines that matter are in view when it opens.
   const first = rows[Math.max(0, lit[0] - 4)];
-  details.addEventListener('toggle', () => {
-    if (first) code.scrollTop = first.offsetTop - rows[0].offsetTop;
-  });
+  new ResizeObserver(() => {
+    if (first && code.scrollTop === 0) code.scrollTop = first.offsetTop - rows[0].offsetTop;
+  }).observe(code);
   return details;
 }
 
