@@ -7,7 +7,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { runConfined, sentencesOf } = require('../lib/lessons/confined.js');
 const { figuresIn } = require('../lib/lessons/figures.js');
-const { listLessons } = require('../lib/lessons/folders.js');
+const { listLessons, listPitfalls } = require('../lib/lessons/folders.js');
 const { describeLesson } = require('../lib/lessons/lesson.js');
 const { accepts, conditionsIn, figuresUsed, fill, rightAnswer } = require('../lib/lessons/outcomes.js');
 const { readGlossary } = require('../lib/lessons/text.js');
@@ -101,11 +101,25 @@ test('figures are lines of their own', () => {
 });
 
 test('a text shows the figures of a run, and the sentences whose condition holds', () => {
-  const figures = figuresIn(['a = 3.14159 ns', 'b = 2 ns']);
+  const figures = figuresIn(['a = 3.14159 ns', 'b = 2 ns', 'n = 1001 calls']);
   const text = '{{a}} {{a|2}}{{#if a below 3}} small{{/if}}{{#if a than b atLeast 1.5 below 2}} between{{/if}}';
   expect(fill(text, figures)).toBe('3.14 3.1 between');
+  expect(fill('{{b}} {{b|2}} {{n}} {{n|2}}', figures)).toBe('2 2 1,001 1,000'); // counts are whole
   expect(figuresUsed(text)).toEqual(['a', 'b']);
-  expect(() => fill('{{c}}', figures)).toThrow('The text uses the figure "c". Figures of this run: a, b.');
+  expect(() => fill('{{c}}', figures)).toThrow('The text uses the figure "c". Figures of this run: a, b, n.');
+});
+
+test('a lesson lists the pitfalls that name it, and no others', () => {
+  const pitfalls = listPitfalls();
+  const numbers = lessons.map(({ name }) => name.slice(0, 2));
+  for (const { name, pitfalls: listed = [] } of lessons) {
+    const own = pitfalls.filter(({ lesson }) => lesson === name).map((pitfall) => pitfall.name);
+    expect({ name, listed: [...listed].sort() }).toEqual({ name, listed: own.sort() });
+  }
+  const strangers = pitfalls.filter(
+    ({ lesson }) => numbers.includes(lesson.slice(0, 2)) && !lessons.some(({ name }) => name === lesson),
+  );
+  expect(strangers.map(({ name, lesson }) => `${name}: ${lesson}`)).toEqual([]);
 });
 
 /** Values at, beside and between all limits. @param {import('../lib/lessons/folders.js').Condition[]} conditions */

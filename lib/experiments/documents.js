@@ -6,6 +6,7 @@ const DOCUMENTS = {
   '000': 'an article on counting crossings by the author of Tachyon, a shared-memory library',
   '001': '“Interprocess Communication in FreeBSD 11: Performance Analysis” by A. H. Bell-Thomas',
   '002': '“Microkernel IPC Without the Performance Tax”, an article on KeuOS (June 2026)',
+  '003': '“Everything is Inter-Process Communication: HTTP, REST APIs, Serverless functions, what not”, an article',
   '004': 'the README of Tachyon’s round-trip benchmark',
 };
 

@@ -5,10 +5,9 @@ const { createInterface } = require('node:readline');
 const { Command } = require('commander');
 const { readWholeNumber, refuse } = require('../terminal/arguments.js');
 const { checkAllWritable, givenFiles, writeWhole } = require('../terminal/files.js');
-const { significant } = require('../terminal/numbers.js');
 const { styleFor, wrap } = require('../terminal/style.js');
 const { plainTable } = require('../terminal/table.js');
-const { isFigure } = require('./figures.js');
+const { figureText, isFigure } = require('./figures.js');
 const { findLesson, listLessons } = require('./folders.js');
 const { presentRun, runLesson } = require('./lesson.js');
 const { fill, rightAnswer } = require('./outcomes.js');
@@ -26,7 +25,8 @@ function writeText(markdown) {
   for (const paragraph of markdown.split(/\n{2,}/).filter(Boolean)) {
     const plain = paragraph
       .replace(/\s+/g, ' ')
-      .replace(/\*\*(.+?)\*\*/g, '$1')
+      .replace(/\*{1,2}(.+?)\*{1,2}/g, '$1')
+      .replace(/\[(.+?)\]\(.+?\)/g, '$1')
       .replace(/`/g, '')
       .trim();
     if (plain) write(`${wrap(plain, WIDTH)}\n`);
@@ -68,7 +68,7 @@ async function ask({ question }, signal) {
 function writeRun({ outcome }) {
   const style = styleFor(process.stdout);
   for (const { line } of outcome.lines) if (!isFigure(line)) write(style.dim(`  ${line}`));
-  const rows = Object.entries(outcome.figures).map(([name, { value, unit }]) => [name, significant(value), unit]);
+  const rows = Object.entries(outcome.figures).map(([name, { value, unit }]) => [name, figureText(value), unit]);
   if (rows.length > 0) write(`\n${plainTable(null, ['figure', 'value', 'unit'], rows, style)}\n`);
 }
 

@@ -84,10 +84,11 @@ function read(kind, name) {
     const [issue] = error.issues;
     reject(`${path}/${kind}.json`, `is invalid: ${issue.path.join('.') || 'the file'}: ${issue.message}.`);
   }
-  const programs = readdirSync(join(root, path)).filter((file) => /\.(c|js)$/.test(file));
+  const files = readdirSync(join(root, path)).filter((file) => /\.(c|js)$/.test(file));
   const used = [json.run, ...(json.try ?? []), json.wrong, json.right].flatMap((part) => part?.program ?? []);
-  const missing = used.find((program) => !programs.includes(program));
+  const missing = used.find((program) => !files.includes(program));
   if (missing) reject(`${path}/${kind}.json`, `names the program ${missing}, which is not in its folder.`);
+  const programs = [...new Set([...used, ...files])]; // the one that runs first comes first
   return { ...json, name, folder: join(root, path), text: readText(`${path}/${kind}.md`), programs };
 }
 

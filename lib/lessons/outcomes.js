@@ -1,7 +1,7 @@
 'use strict';
 // What the figures of a run decide: which answer is right, and which sentences of a text are shown.
 const { CrossingsError } = require('../channel/errors.js');
-const { significant } = require('../terminal/numbers.js');
+const { figureText } = require('./figures.js');
 
 /** @typedef {import('./figures.js').Figures} Figures */
 /** @typedef {import('./folders.js').Condition} Condition */
@@ -78,7 +78,9 @@ const figuresUsed = (text) => [
 function fill(text, figures) {
   return text
     .replace(IF, (_, condition, inner) => (holds(readCondition(condition), figures) ? inner : ''))
-    .replace(FIGURE, (_, name, digits) => significant(figureOf(figures, name).value, digits ? Number(digits) : 3));
+    .replace(FIGURE, (_, name, digits) =>
+      figureText(figureOf(figures, name).value, digits ? Number(digits) : undefined),
+    );
 }
 
 module.exports = { accepts, conditionsIn, figuresUsed, fill, holds, rightAnswer };

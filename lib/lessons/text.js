@@ -44,7 +44,7 @@ function readGlossary() {
 }
 
 /** @param {string} term */
-const idOf = (term) => `term-${term.replace(/[^a-z0-9]+/g, '-')}`;
+const idOf = (term) => `term-${term.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`;
 
 /** Where a tag or a whole code element ends; terms in them are left alone. */
 const PIECES = /(<code>[\s\S]*?<\/code>|<pre>[\s\S]*?<\/pre>|<a [\s\S]*?<\/a>|<button[\s\S]*?<\/button>|<[^>]+>)/;

@@ -2,6 +2,9 @@
 import { h } from '../shared/dom.js';
 import { significant } from '../shared/format.js';
 
+/** A count whole, a measured value with three significant digits. @param {number} value */
+const valueText = (value) => (Number.isInteger(value) ? value.toLocaleString('en-US') : significant(value));
+
 /** @param {string} figure 'apart8' -> 'apart 8' */
 const spaced = (figure) => figure.replace(/([a-z])([A-Z0-9])/g, '$1 $2').toLowerCase();
 
@@ -28,7 +31,7 @@ export function bars({ figures = [], labels = {}, unit, scale = 'linear' }, runs
         'aria-hidden': 'true',
       });
       bar.style.setProperty('--share', String(Math.max(share(figure.value), 0.003)));
-      const text = `${significant(figure.value)} ${unit ?? figure.unit}`;
+      const text = `${valueText(figure.value)} ${unit ?? figure.unit}`;
       return [
         h(
           'tr',
@@ -59,7 +62,7 @@ export function table(runs) {
       {},
       h('th', { scope: 'row' }, spaced(name)),
       ...runs.map(({ figures }) =>
-        h('td', {}, figures[name] ? `${significant(figures[name].value)} ${figures[name].unit}` : '–'),
+        h('td', {}, figures[name] ? `${valueText(figures[name].value)} ${figures[name].unit}` : '–'),
       ),
     ),
   );

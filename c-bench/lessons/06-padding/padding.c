@@ -63,10 +63,10 @@ int main(int argc, char **argv) {
            kinds[0].ns / kinds[1].ns);
     printf("storesNear = %.2f ns\nstoresApart = %.2f ns\nstoresRatio = %.2f times\n", kinds[2].ns, kinds[3].ns,
            kinds[2].ns / kinds[3].ns);
-    printf("A slot with a message of %d bytes, %d bytes behind the flag and 64 bytes behind it.\n", size, distance);
+    printf("A slot with a message of %d bytes, %d bytes after the flag and 64 bytes after it.\n", size, distance);
     printf("slotNear = %.2f M/s\nslotApart = %.2f M/s\nslotRatio = %.2f times\n", 1e3 / kinds[4].ns, 1e3 / kinds[5].ns,
            kinds[5].ns / kinds[4].ns);
-    printf("The slot of document 003: 64 bytes, right behind the flag and on a cache line of their own.\n");
+    printf("The slot of the article: 64 bytes, directly after the flag and on the next cache line.\n");
     printf("packed64 = %.2f M/s\npadded64 = %.2f M/s\npaddingRatio = %.2f times\n", 1e3 / kinds[6].ns,
            1e3 / kinds[7].ns, kinds[6].ns / kinds[7].ns);
     printf("distance = %d bytes\nsize = %d bytes\ncores = %d cores\nundisturbed = %.0f %%\n", distance, size, cores,
