@@ -2,7 +2,7 @@
 // Where one test file runs: Jest's environment for Node, with a temporary folder of its own and a mark that all processes
 // inherit. By these a test recognizes what its own processes leave behind, whatever other tests do meanwhile.
 const { randomUUID } = require('node:crypto');
-const { mkdtempSync, realpathSync, rmSync } = require('node:fs');
+const { chmodSync, mkdtempSync, realpathSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { TestEnvironment } = require('jest-environment-node');
@@ -13,9 +13,11 @@ const { TestEnvironment } = require('jest-environment-node');
  */
 function variables() {
   const shared = process.env.CROSSINGS_SHARED_TMP ?? realpathSync(tmpdir());
+  const own = mkdtempSync(join(shared, 'test-')); // a short name: the path of a socket has at most 107 characters
+  chmodSync(own, 0o711); // some tests run a process of another user
   return {
     CROSSINGS_SHARED_TMP: shared, // what is worth keeping for other test files, such as the unpacked browser
-    TMPDIR: mkdtempSync(join(shared, 'test-')), // a short name: the path of a socket has at most 107 characters
+    TMPDIR: own,
     CROSSINGS_TEST: randomUUID(),
     CROSSINGS_TEST_ROUNDS: process.env.CROSSINGS_TEST_ROUNDS ?? '3', // of samples, instead of a time budget
   };

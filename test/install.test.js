@@ -71,8 +71,10 @@ const binaries = [
   'crossings-demo',
   'crossings-filter.node',
   'crossings-gates',
+  'crossings-lessons',
   'crossings-prove',
   'crossings-sweep',
+  'crossings-trace',
   'crossings.node',
 ];
 run(root, ['npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', folder]);
