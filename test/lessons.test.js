@@ -31,7 +31,9 @@ describe.each([
     expect(of(events, 'ended')).toMatchObject([{ how: 'limit' }]);
     const doing = of(events, 'process');
     expect(doing).toContainEqual(expect.objectContaining({ state: 'sleeps', call: 'write', descriptor: 1 }));
-    expect(sentencesOf(doing).join(' ')).toMatch(/Process \d+ sleeps in write\(\) on descriptor 1 \(a pipe\)\./);
+    expect(sentencesOf(doing).join(' ')).toMatch(
+      /Process \d+ \(cat\) sleeps in write\(\) on descriptor 1 \(a pipe\)\./,
+    );
   });
 
   test('has its exit status or signal reported, and what it left behind counted and ended', () => {
