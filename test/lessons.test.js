@@ -10,7 +10,7 @@ const { figuresIn } = require('../lib/lessons/figures.js');
 const { listLessons, listPitfalls } = require('../lib/lessons/folders.js');
 const { describeLesson } = require('../lib/lessons/lesson.js');
 const { accepts, conditionsIn, figuresUsed, fill, rightAnswer } = require('../lib/lessons/outcomes.js');
-const { readGlossary } = require('../lib/lessons/text.js');
+const { explainTerms, readGlossary, sectionsOf, toHtml } = require('../lib/lessons/text.js');
 const { eventsOf, root, run, until } = require('./support.js');
 
 const lessons = listLessons();
@@ -185,8 +185,15 @@ describe.each(lessons.map((lesson) => /** @type {const} */ ([lesson.name, lesson
     expect(() => describeLesson(lesson)).not.toThrow();
   });
 
-  test('explains its terms', () => {
+  test('explains its terms where they first stand', () => {
     const glossary = readGlossary();
     expect((lesson.terms ?? []).filter((term) => !glossary.has(term.toLowerCase()))).toEqual([]);
+    const notes = (lesson.try ?? []).map(({ note = '' }) => note);
+    const left = new Set(lesson.terms);
+    explainTerms(
+      [...Object.values({ ...sectionsOf(lesson.text), worksheet: '' }), ...notes].map(toHtml).join('\n'),
+      left,
+    );
+    expect([...left]).toEqual([]);
   });
 });

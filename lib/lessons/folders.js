@@ -3,7 +3,6 @@
 // folder.
 const { existsSync, readdirSync, readFileSync } = require('node:fs');
 const { join } = require('node:path');
-const { z } = require('zod');
 const { CrossingsError } = require('../channel/errors.js');
 
 /** @typedef {{figure: string, than?: string, below?: number, atLeast?: number, equals?: number}} Condition */
@@ -44,11 +43,13 @@ const KINDS = /** @type {const} */ ({
   pitfall: { folder: join(root, 'c-bench', 'pitfalls'), name: /^[a-z0-9-]+$/ },
 });
 
-/** Made when first needed. @type {Map<string, z.ZodType>} */
+/** Made when first needed. @type {Map<string, import('zod').ZodType>} */
 const schemas = new Map();
 
 /** @param {keyof typeof KINDS} kind */
 function schemaOf(kind) {
+  // Loaded here, because the commands that need no lesson should start without it.
+  const { z } = require('zod');
   const schema = schemas.get(kind) ?? z.fromJSONSchema(require(`./${kind}.schema.json`));
   schemas.set(kind, schema);
   return schema;

@@ -77,9 +77,8 @@ function shippedRuns({ folder }) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).runs : [];
 }
 
-/** Each section as HTML, with the terms explained where they first stand. @param {Lesson} lesson @param {Record<string, string>} texts in Markdown */
-function render(lesson, texts) {
-  const terms = new Set(lesson.terms ?? []);
+/** Each section as HTML, with the terms explained where they first stand. @param {Lesson} lesson @param {Record<string, string>} texts in Markdown @param {Set<string>} [terms] are removed when explained */
+function render(lesson, texts, terms = new Set(lesson.terms)) {
   return Object.fromEntries(SECTIONS.map((name) => [name, explainTerms(toHtml(texts[name] ?? ''), terms)]));
 }
 
@@ -104,6 +103,8 @@ function presentRun(lesson, run, origin) {
   const trouble = troubleOf(outcome);
   const isFirst = run.try === null;
   const note = isFirst ? '' : (lesson.try?.[run.try ?? 0].note ?? '');
+  const terms = new Set(lesson.terms);
+  if (note) render(lesson, sections, terms); // what the sections have explained, a note does not
   return {
     origin,
     try: run.try,
@@ -118,7 +119,7 @@ function presentRun(lesson, run, origin) {
     right: isFirst && !trouble ? rightAnswer(lesson.question.answers, outcome.figures) : null,
     why:
       isFirst && !trouble ? render(lesson, { ...sections, why: fill(sections.why ?? '', outcome.figures) }).why : null,
-    note: note && !trouble ? toHtml(fill(note, outcome.figures)) : null,
+    note: note && !trouble ? explainTerms(toHtml(fill(note, outcome.figures)), terms) : null,
   };
 }
 

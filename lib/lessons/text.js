@@ -46,7 +46,7 @@ function readGlossary() {
 /** @param {string} term */
 const idOf = (term) => `term-${term.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`;
 
-/** Where a tag or a whole code element ends; terms in them are left alone. */
+/** Where a tag or a whole code element ends; terms in them are left alone, unless the code is nothing but the term. */
 const PIECES = /(<code>[\s\S]*?<\/code>|<pre>[\s\S]*?<\/pre>|<a [\s\S]*?<\/a>|<button[\s\S]*?<\/button>|<[^>]+>)/;
 
 /**
@@ -57,14 +57,26 @@ const PIECES = /(<code>[\s\S]*?<\/code>|<pre>[\s\S]*?<\/pre>|<a [\s\S]*?<\/a>|<b
 function explainTerms(html, terms) {
   const pieces = html.split(PIECES);
   for (const term of [...terms].sort((a, b) => b.length - a.length)) {
-    const pattern = new RegExp(`(?<![\\w-])(${term.replace(/ /g, '\\s+')}(?:e?s)?)(?![\\w-])`, 'i');
-    const at = pieces.findIndex((piece) => !piece.startsWith('<') && pattern.test(piece));
+    const words = term.replace(/ /g, '\\s+').replace(/y$/, '(?:y|ie)');
+    const pattern = new RegExp(`(?<![\\w-])(${words}(?:e?s)?)(?![\\w-])`, 'i');
+    const code = new RegExp(`^<code>${term}(?:\\(\\))?</code>$`, 'i');
+    const at = pieces.findIndex((piece) => (piece.startsWith('<') ? code : pattern).test(piece));
     if (at < 0) continue;
     terms.delete(term);
+    const opener = `<button type="button" class="term" popovertarget="${idOf(term)}">`;
+    if (code.test(pieces[at])) {
+      pieces[at] = `${opener}${pieces[at]}</button>`;
+      continue;
+    }
     const [found] = pattern.exec(pieces[at]) ?? [''];
     const place = pieces[at].search(pattern);
-    const button = `<button type="button" class="term" popovertarget="${idOf(term)}">${found}</button>`;
-    pieces.splice(at, 1, pieces[at].slice(0, place), button, pieces[at].slice(place + found.length));
+    pieces.splice(
+      at,
+      1,
+      pieces[at].slice(0, place),
+      `${opener}${found}</button>`,
+      pieces[at].slice(place + found.length),
+    );
   }
   return pieces.join('');
 }
