@@ -20,9 +20,9 @@ const WIDTH = 80; // columns of prose
 /** @param {string} text */
 const write = (text) => process.stdout.write(`${text}\n`);
 
-/** Markdown as a terminal shows it: paragraphs without their line breaks, and no marks. @param {string} markdown */
+/** Markdown as a terminal shows it: paragraphs and items of lists without their line breaks, and no marks. @param {string} markdown */
 function writeText(markdown) {
-  for (const paragraph of markdown.split(/\n{2,}/).filter(Boolean)) {
+  for (const paragraph of markdown.split(/\n{2,}|\n(?=(?:-|\d+\.) )/).filter(Boolean)) {
     const plain = paragraph
       .replace(/\s+/g, ' ')
       .replace(/\*{1,2}(.+?)\*{1,2}/g, '$1')
@@ -64,11 +64,21 @@ async function ask({ question }, signal) {
   }
 }
 
-/** @param {import('./lesson.js').LessonRun} run */
-function writeRun({ outcome }) {
+/**
+ * The figures that have a label, or all if none has, as on the page.
+ * @param {import('./lesson.js').LessonRun} run
+ * @param {Record<string, string>} [labels]
+ */
+function writeRun({ outcome }, labels = {}) {
   const style = styleFor(process.stdout);
   for (const { line } of outcome.lines) if (!isFigure(line)) write(style.dim(`  ${line}`));
-  const rows = Object.entries(outcome.figures).map(([name, { value, unit }]) => [name, figureText(value), unit]);
+  const all = Object.entries(outcome.figures);
+  const named = all.filter(([name]) => name in labels);
+  const rows = (named.length > 0 ? named : all).map(([name, { value, unit }]) => [
+    labels[name] ?? name,
+    figureText(value),
+    unit,
+  ]);
   if (rows.length > 0) write(`\n${plainTable(null, ['figure', 'value', 'unit'], rows, style)}\n`);
 }
 
@@ -94,7 +104,7 @@ async function play(name, options, signal) {
   const guess = which === null ? await ask(lesson, signal) : null;
   if (which === null) writeText(sections.run ?? '');
   const run = await runLesson(lesson, which, { signal });
-  writeRun(run);
+  writeRun(run, lesson.see?.labels);
   const { trouble } = presentRun(lesson, run, 'here');
   const { figures } = run.outcome;
   if (trouble) write(`${style.bad(wrap(trouble, WIDTH))}\n`);

@@ -43,11 +43,11 @@ function lastSentence({ lines }) {
 function describe(outcome, limitSeconds) {
   const end = endOf(outcome);
   if (end === 'hang') {
-    return [`It had not ended after ${limitSeconds} s.`, ...sentencesOf(outcome.processes)].join(' ');
+    return [`It was still running after ${limitSeconds} s.`, ...sentencesOf(outcome.processes)].join(' ');
   }
   const last = lastSentence(outcome);
   const ended = end.startsWith('exit') ? `It ended with exit status ${outcome.status}` : `It was killed by ${end}`;
-  return last ? `${ended}. The last it said: “${last}”` : `${ended}, and said nothing.`;
+  return last ? `${ended}. Its last line of output: “${last}”` : `${ended}, and printed nothing.`;
 }
 
 /**

@@ -31,6 +31,8 @@ function showSteps() {
 /** @param {Step} step @param {string} sentence for screen readers */
 function begin(step, sentence) {
   byId(step).hidden = false;
+  // What is hidden cannot scroll: an open program shows its lines that matter now.
+  for (const open of byId(step).querySelectorAll('details[open]')) open.dispatchEvent(new Event('toggle'));
   showSteps();
   byId(`${step}-title`).focus();
   byId(step).scrollIntoView({ block: 'start' });
@@ -89,10 +91,10 @@ function showTry(run) {
   showText(byId('try-error'), run.trouble ?? '');
   const shared = Object.keys(run.figures).some((name) => baseline && name in baseline.figures);
   const runs = [
-    ...(shared && baseline ? [{ name: 'baseline', figures: baseline.figures }] : []),
-    { name: shared ? 'candidate' : 'this run', figures: run.figures },
+    ...(shared && baseline ? [{ name: 'first run', figures: baseline.figures }] : []),
+    { name: shared ? 'this try' : 'this run', figures: run.figures },
   ];
-  const drawn = shared && lesson.see?.kind === 'bars' ? bars(lesson.see, runs) : table(runs);
+  const drawn = shared && lesson.see?.kind === 'bars' ? bars(lesson.see, runs) : table(runs, lesson.see?.labels);
   const note = h('div', { class: 'text' });
   setHtml(note, run.note ?? '');
   byId('comparison').replaceChildren(

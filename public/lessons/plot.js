@@ -52,15 +52,22 @@ export function bars({ figures = [], labels = {}, unit, scale = 'linear' }, runs
   return h('table', { class: 'bars' }, note, h('tbody', {}, ...rows));
 }
 
-/** All figures of one run or two, side by side. @param {{name: string, figures: LessonFigures}[]} runs */
-export function table(runs) {
-  const names = [...new Set(runs.flatMap(({ figures }) => Object.keys(figures)))];
+/**
+ * The figures of one run or two, side by side: those that have a label, or all if none has. Figures without a label are for the
+ * texts.
+ * @param {{name: string, figures: LessonFigures}[]} runs
+ * @param {Record<string, string>} [labels]
+ */
+export function table(runs, labels = {}) {
+  const all = [...new Set(runs.flatMap(({ figures }) => Object.keys(figures)))];
+  const named = all.filter((name) => name in labels);
+  const names = named.length > 0 ? named : all;
   const heads = runs.map(({ name }) => h('th', { scope: 'col' }, name));
   const rows = names.map((name) =>
     h(
       'tr',
       {},
-      h('th', { scope: 'row' }, spaced(name)),
+      h('th', { scope: 'row' }, labels[name] ?? spaced(name)),
       ...runs.map(({ figures }) =>
         h('td', {}, figures[name] ? `${valueText(figures[name].value)} ${figures[name].unit}` : '–'),
       ),

@@ -91,11 +91,11 @@ int main(int argc, char **argv) {
     }
     int hangs = still_ms >= STUCK_MS;
     if (hangs)
-        printf("After %d numbers, both processes sleep, and nobody is left to wake them.\n"
+        printf("After %d numbers, both processes sleep, and no process is left to wake them.\n"
                "Process 1 has published %d. Process 2 has announced that it sleeps, and has not seen it.\n",
                last, sides[0].number);
     else
-        printf("The two processes handed on %d numbers, and never stopped.\n", last);
+        printf("The two processes passed on %d numbers and never hung.\n", last);
     printf("hangs = %d\nfences = %d fences\nnumbers = %d numbers\nms = %d ms\nusableCores = %d cores\n", hangs, fences,
            last, ms - still_ms, cores);
     for (int side = 0; side < 2; side++) {

@@ -21,9 +21,10 @@ enum { BYTES = 4096, ANSWER = 42 };
 
 static int attempts, refused;
 
-/* A system call that fails returns -1 (MAP_FAILED is -1 too), and errno says why. */
+/* A system call that fails returns -1 (MAP_FAILED is -1 too), and errno says why. It is 0 if the store was no call. */
 static void report(const char *attempt, long result) {
-    const char *answer = result == -1 ? strerror(errno) : "succeeded";
+    const char *why = errno == 0 ? "ended by the signal SIGSEGV" : strerror(errno);
+    const char *answer = result == -1 ? why : "succeeded";
     attempts++;
     refused += result == -1;
     printf("%-46s %s\n", attempt, answer);
@@ -40,9 +41,9 @@ static long store(int *target) {
         _exit(0);
     }
     waitpid(child, &status, 0);
-    if (!WIFSIGNALED(status))
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSEGV)
         return 0;
-    errno = EFAULT; /* the kernel ended the child with SIGSEGV */
+    errno = 0; /* no call failed: the kernel ended the child */
     return -1;
 }
 
@@ -61,7 +62,7 @@ static void try_to_write(int fd) {
     report("Open the memory again, and write:", pwrite(reopened, &number, sizeof number, 0));
     report("Let the kernel read a file into it:", read(open("/dev/zero", O_RDONLY), memory, sizeof number));
     report("Add a seal of its own:", fcntl(fd, F_ADD_SEALS, F_SEAL_GROW));
-    report("Cut the memory off:", ftruncate(fd, 0));
+    report("Set the size to 0:", ftruncate(fd, 0));
     printf("attempts = %d attempts\nrefused = %d attempts\n", attempts, refused);
 }
 
