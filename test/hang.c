@@ -1,4 +1,5 @@
 /* For the tests of the tracer: a program that does or hangs as its argument says. */
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,26 @@ static void wait_for_child(void) {
     wait(NULL);
 }
 
+/* As keep_own_end(), with a pipe that has higher descriptors than the tracer lists. */
+static void keep_own_end_of_many(void) {
+    for (int i = 0; i < 1100; i++)
+        if (dup(0) < 0)
+            exit(2);
+    keep_own_end();
+}
+
+/* Sizes that are legal, or only refused by the kernel. */
+static void pass_odd_sizes(void) {
+    unsigned char one = 1;
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    int any = socket(AF_INET, SOCK_DGRAM, 0);
+    setsockopt(any, IPPROTO_IP, IP_MULTICAST_TTL, &one, sizeof one);
+    setsockopt(any, SOL_SOCKET, SO_REUSEADDR, &one, 0);
+    for (socklen_t bytes = 0; bytes < 8; bytes++)
+        if (connect(any, (struct sockaddr *)&address, bytes) == 0)
+            exit(2);
+}
+
 /* As keep_own_end(), but a timer ends it. */
 static void keep_own_end_for_a_second(void) {
     alarm(3);
@@ -108,7 +129,9 @@ int main(int argument_count, char **arguments) {
     } actions[] = {
         {"fill-both-pipes", fill_both_pipes},
         {"keep-own-end", keep_own_end},
+        {"keep-own-end-of-many", keep_own_end_of_many},
         {"keep-own-end-for-a-second", keep_own_end_for_a_second},
+        {"pass-odd-sizes", pass_odd_sizes},
         {"lock-in-two-orders", lock_in_two_orders},
         {"wait-for-child", wait_for_child},
         {"start-threads", start_threads},

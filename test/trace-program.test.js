@@ -188,6 +188,12 @@ describeWhereAllowed('why a program hangs:', () => {
     expect(text).toContain(`sleeps in futex() until thread ${one} ends`);
   });
 
+  test('a reader with more descriptors than are listed', async () => {
+    const { ended, stuck } = await hang('keep-own-end-of-many');
+    expect(ended).toBe('deadlock');
+    expect(stuck?.text).toMatch(/which only the process itself \(descriptor \d+\) can write/);
+  });
+
   test('a process that waits for its child, which waits for it', async () => {
     const trace = await hang('wait-for-child');
     const { text, waits } = stuckOf(trace);
@@ -280,6 +286,19 @@ describeWhereAllowed('programs that are hard to record:', () => {
   test('one that closes all its descriptors', async () => {
     const { status } = check(await record(['bash', '-c', 'exec 0<&- 1>&- 2>&- 3>&- 4>&-; exit 5']));
     expect(status).toBe(5);
+  });
+
+  test('one that passes sizes too small for what they are of', async () => {
+    const { events } = await hang('pass-odd-sizes');
+    expect(events.filter(({ name }) => name === 'connect')).toHaveLength(8);
+  });
+
+  test.each([
+    ['STOP', 'crossings-trace was stopped, perhaps by the program, and did not end in time.'],
+    ['KILL', 'crossings-trace ended with SIGKILL'],
+  ])('one that sends its tracer SIG%s', async (signal, message) => {
+    const command = ['sh', '-c', `kill -${signal} $PPID; exec sleep 99`];
+    await expect(record(command, { timeoutSeconds: 1, stalledMs: 100 })).rejects.toThrow(message);
   });
 
   test('one that a signal ends', async () => {

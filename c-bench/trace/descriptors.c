@@ -65,17 +65,20 @@ void print_full_descriptor(const struct tracee *tracee, int fd) {
 
 void print_all_descriptors(const struct tracee *tracee, const char *key) {
     char path[64];
-    int count = 0;
+    int count = 0, last = -1;
     snprintf(path, sizeof path, "/proc/%d/fd", (int)tracee->tid);
     DIR *folder = opendir(path);
     event_array(key);
     for (struct dirent *entry; folder && (entry = readdir(folder)) && count < MAX_DESCRIPTORS;) {
         if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
             continue;
-        print_full_descriptor(tracee, atoi(entry->d_name));
+        last = atoi(entry->d_name); /* in ascending order */
+        print_full_descriptor(tracee, last);
         count++;
     }
     event_array_close();
+    if (count == MAX_DESCRIPTORS)
+        event_integer("listedTo", (uint64_t)last);
     if (folder)
         closedir(folder);
 }

@@ -140,16 +140,31 @@ async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) 
  * @param {(event: ProgramEvent) => void} onEvent
  * @param {import('node:child_process').SpawnOptions} [options]
  * @returns {{kill: (signal: NodeJS.Signals) => void, ended: Promise<number | NodeJS.Signals>}} its exit status, or the
- *     signal that killed it
+ *     signal that killed it. Rejected if `onEvent` throws, which ends the program
  */
 function startProgram(name, args, onEvent, options = {}) {
   const words = ['--parent', process.pid, '--output', 3, ...args].map(String);
   const child = spawn(programPath(name), words, { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], ...options });
   const lines = /** @type {import('node:stream').Readable | undefined} */ (child.stdio[3]);
-  if (lines) createInterface({ input: lines }).on('line', (line) => onEvent(JSON.parse(line)));
+  /** @type {unknown} */
+  let failed = null;
+  const take = (/** @type {string} */ line) => {
+    if (failed) return;
+    try {
+      onEvent(JSON.parse(line));
+    } catch (error) {
+      failed = error;
+      child.kill('SIGKILL');
+    }
+  };
+  if (lines) createInterface({ input: lines }).on('line', take);
   const ended = new Promise((resolve, reject) => {
     child.on('error', (error) => reject(new CrossingsError('ERR_PROGRAM', `Cannot run ${name}: ${reasonOf(error)}`)));
-    child.on('close', (code, killer) => resolve(code ?? killer));
+    child.on('close', (code, killer) => {
+      // A program that is killed may leave half a line.
+      if (failed && !(failed instanceof SyntaxError && code !== 0)) reject(failed);
+      else resolve(code ?? killer);
+    });
   });
   return { kill: (signal) => child.kill(signal), ended };
 }

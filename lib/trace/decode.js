@@ -63,10 +63,19 @@ class Arguments {
     return value === '0x0' ? 'NULL' : value;
   }
 
-  /** What the argument points to, or the pointer if that is unknown. @param {number} i @param {(raw: any) => string} print */
+  /**
+   * What the argument points to, or the pointer if that is unknown or too short: a program passes any size.
+   * @param {number} i
+   * @param {(raw: any) => string} print
+   */
   behind(i, print) {
     const raw = this.call.out[i] ?? this.call.in[i];
-    return raw === undefined ? this.pointer(i) : print(raw);
+    try {
+      return raw === undefined ? this.pointer(i) : print(raw);
+    } catch (error) {
+      if (/** @type {Error} */ (error).name === 'RangeError') return this.pointer(i);
+      throw error;
+    }
   }
 
   /** @param {number} i */

@@ -53,7 +53,7 @@ function addressKey(raw) {
     const end = raw.indexOf(0, 2);
     return raw.toString('latin1', 2, end < 0 ? raw.length : end);
   }
-  if (family === 2) return `${[...raw.subarray(4, 8)].join('.')}:${raw.readUInt16BE(2)}`;
+  if (family === 2 && raw.length >= 8) return `${[...raw.subarray(4, 8)].join('.')}:${raw.readUInt16BE(2)}`;
   return raw.toString('hex');
 }
 
@@ -62,11 +62,11 @@ function address(raw) {
   const family = raw.length >= 2 ? raw.readUInt16LE(0) : 0;
   const key = addressKey(raw);
   if (family === 1) return `{sa_family=AF_UNIX, sun_path=${JSON.stringify(key)}}`;
-  if (family === 2) {
+  if (family === 2 && raw.length >= 8) {
     const [host, port] = key.split(':');
     return `{sa_family=AF_INET, sin_port=htons(${port}), sin_addr=inet_addr("${host}")}`;
   }
-  if (family === 10) {
+  if (family === 10 && raw.length >= 24) {
     const [, host, port] = /^\[(.*)\]:(\d+)$/.exec(key) ?? [];
     return `{sa_family=AF_INET6, sin6_port=htons(${port}), sin6_addr=inet_pton("${host}")}`;
   }

@@ -98,10 +98,16 @@ class Descriptors {
     this.add(pid, what, t);
   }
 
-  /** All descriptors of a process, as they are now. @param {number} pid @param {RawDescriptor[]} raw @param {number} t */
-  seeAll(pid, raw, t) {
+  /**
+   * The descriptors of a process, as they are now: all, or those up to a number if there are too many.
+   * @param {number} pid
+   * @param {RawDescriptor[]} raw
+   * @param {number} t
+   * @param {number} [listedTo]
+   */
+  seeAll(pid, raw, t, listedTo = Infinity) {
     const open = new Set(raw.map(({ fd }) => fd));
-    for (const fd of [...this.table(pid).keys()]) if (!open.has(fd)) this.close(pid, fd, t);
+    for (const fd of [...this.table(pid).keys()]) if (fd <= listedTo && !open.has(fd)) this.close(pid, fd, t);
     for (const descriptor of raw) this.see(pid, descriptor, t);
   }
 

@@ -80,10 +80,21 @@ function explanationsOf({ explained, events, ended }) {
  * @param {{program: string, args: (string | number)[]}} [what.tracer] another program than crossings-trace, and its
  *     arguments before the options of the tracer
  * @param {import('node:child_process').SpawnOptions} [what.spawn] such as other standard streams, or a folder
+ * @param {number} [what.stalledMs] how long the tracer may take to say anything when its time is up
  * @param {{signal?: AbortSignal}} [control] an abort ends the program and the recording, which is returned all the same
  */
 async function recordProgram(
-  { command, timeoutSeconds = 60, lines = true, payloads = true, maxEvents, maxTasks, tracer, spawn },
+  {
+    command,
+    timeoutSeconds = 60,
+    lines = true,
+    payloads = true,
+    maxEvents,
+    maxTasks,
+    tracer,
+    spawn,
+    stalledMs = 10_000,
+  },
   { signal } = {},
 ) {
   const recorder = new Recorder({ withMarks: lines });
@@ -102,6 +113,7 @@ async function recordProgram(
     [...args, ...options, '--', ...command],
     (line) => {
       if (line.type === 'error') failure = line;
+      stalled.refresh();
       recorder.take(line);
       if (line.type === 'snapshot' && line.why === 'quiet' && recorder.explained?.deadlock && recorder.explained.all) {
         running.kill('SIGUSR1');
@@ -109,12 +121,29 @@ async function recordProgram(
     },
     { ...spawn, env },
   );
-  const stop = () => running.kill('SIGTERM');
+  // A program can stop or trace its tracer, which then never ends it.
+  let isStalled = false;
+  const endStalled = () => {
+    isStalled = true;
+    running.kill('SIGKILL');
+  };
+  let stalled = setTimeout(endStalled, Number(timeoutSeconds) * 1000 + stalledMs);
+  const stop = () => {
+    running.kill('SIGTERM');
+    clearTimeout(stalled);
+    stalled = setTimeout(endStalled, stalledMs);
+  };
   signal?.addEventListener('abort', stop, { once: true });
-  const end = await running.ended.finally(() => signal?.removeEventListener('abort', stop));
+  const end = await running.ended.finally(() => {
+    clearTimeout(stalled);
+    signal?.removeEventListener('abort', stop);
+  });
   const { code, message } = failure ?? { code: '', message: '' };
   if (failure) throw new CrossingsError(code, message);
   if (end === 2) throw new CrossingsError('ERR_USAGE', ''); // the program has printed the sentence
+  if (isStalled) {
+    throw new CrossingsError('ERR_STALLED', `${program} was stopped, perhaps by the program, and did not end in time.`);
+  }
   if (end !== 0) throw new CrossingsError('ERR_PROGRAM', `${program} ended with ${end}`);
   orderEvents(recorder);
   const environment = await describeEnvironment({ cores: null, pin: false });

@@ -193,14 +193,14 @@ class Recorder {
   }
 
   /** @param {Line} line */
-  exec({ pid, tid, t, name, program, command, owner, user, descriptors }) {
+  exec({ pid, tid, t, name, program, command, owner, user, descriptors, listedTo }) {
     const process = this.alive.get(pid);
     if (!process) return;
     const when = this.seen(this.at(t));
     this.lines?.exec(pid, tid);
     Object.assign(process, { name, command });
     for (const thread of process.threads) if (thread.tid === tid) thread.name = name;
-    this.descriptors.seeAll(pid, descriptors, when);
+    this.descriptors.seeAll(pid, descriptors, when, listedTo);
     // What the command was given may be held by others, too.
     if (pid === this.first && this.events.length === 0) {
       for (const object of this.objects.list) object.outside = true;
@@ -365,7 +365,7 @@ class Recorder {
     const t = this.seen(this.at(line.t));
     this.explained = explain(this, line.tasks);
     for (const task of line.tasks) {
-      if (task.descriptors) this.descriptors.seeAll(task.pid, task.descriptors, t);
+      if (task.descriptors) this.descriptors.seeAll(task.pid, task.descriptors, t, task.listedTo);
       const thread = this.alive.get(task.pid)?.threads.find(({ tid }) => tid === task.tid);
       if (thread) thread.name = task.name;
     }
