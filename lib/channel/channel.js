@@ -61,6 +61,7 @@ class Channel {
         peer: ends.peer.capacity,
       },
       options.maxRequests,
+      () => this.#pump.runSoon(),
     );
     this.#arrivals = new Arrivals(
       this.#connection,
@@ -408,7 +409,7 @@ class Channel {
   /** @param {unknown} error */
   #onEnd(error) {
     this.#requests.failAll(error);
-    this.#requests.responder.handle(null);
+    this.#requests.responder.end();
     this.#pump.receivers.rejectAll(error);
     this.#pump.senders.rejectAll(error);
     this.#pump.runSoon(); // no call is pending any more: leave the waiting phase

@@ -159,6 +159,7 @@ class Pump {
     connection.flush();
     if (this.receivers.size > 0 && connection.isReadable) this.receivers.serve(turn.take);
     if (connection.isReadable && this.#requests.areExpected && this.receivers.size === 0) this.#search();
+    this.#requests.responder.respondToWaiting(turn.take);
     this.#arrivals.dispatch(turn.take);
     if (this.#arrivals.hasNumbered && !turn.isSpent()) this.#again = true; // a handler's receive set more aside
     if (!connection.isOpen) return this.#endWaits();
@@ -226,7 +227,7 @@ class Pump {
    * @param {number} wanted
    */
   #hasMore(wanted) {
-    if (this.#arrivals.hasNumbered || this.receivers.size > 0) return true;
+    if (this.#arrivals.hasNumbered || this.#requests.responder.hasReady || this.receivers.size > 0) return true;
     return wanted !== 0 && (this.#connection.isOpen || this.#connection.reader.isReady());
   }
 

@@ -45,12 +45,13 @@ class Requests {
    * @param {SendNumbered} send
    * @param {import('./request-window.js').Capacities} capacities
    * @param {number} [maxAwaited] requests whose promise may be pending
+   * @param {() => void} [onReady] called when a request that has waited for the handler can be responded to
    */
-  constructor(send, capacities, maxAwaited = Number.POSITIVE_INFINITY) {
+  constructor(send, capacities, maxAwaited = Number.POSITIVE_INFINITY, onReady = () => {}) {
     this.#maxAwaited = maxAwaited;
     this.#send = send;
     this.#window = new RequestWindow(capacities);
-    this.responder = new Responder(send, capacities);
+    this.responder = new Responder(send, capacities, onReady);
   }
 
   /** Must the ring be read even if no receive is pending? */

@@ -9,6 +9,7 @@ const { MAX_OPEN_REQUESTS, maxOpenBytes } = require('./request-window.js');
 
 class Responder {
   #send;
+  #onReady;
   #maxBytes;
   #open = 0; // requests received whose response has not been written to the ring yet
   #openBytes = 0; // their payloads
@@ -21,9 +22,11 @@ class Responder {
   /**
    * @param {import('./requests.js').SendNumbered} send
    * @param {import('./request-window.js').Capacities} capacities
+   * @param {() => void} onReady called when a request no longer has to wait: call respondToWaiting() soon
    */
-  constructor(send, capacities) {
+  constructor(send, capacities, onReady) {
     this.#send = send;
+    this.#onReady = onReady;
     this.#maxBytes = maxOpenBytes(capacities);
   }
 
@@ -47,18 +50,38 @@ class Responder {
   handle(handler, maxAtWork = Number.POSITIVE_INFINITY) {
     this.#handler = handler;
     this.#maxAtWork = maxAtWork;
-    this.#respondToWaiting();
+    if (this.hasReady) this.#onReady();
+  }
+
+  /** The channel has ended: nobody gets a response any more. */
+  end() {
+    this.#handler = null;
+    this.#waiting = new Queue();
+  }
+
+  get #isBusy() {
+    return this.#atWork >= this.#maxAtWork && this.#handler !== null;
+  }
+
+  /** Is there a request that has waited and no longer has to? */
+  get hasReady() {
+    return this.#waiting.size > 0 && !this.#isBusy;
   }
 
   /** @param {number} number @param {Buffer} payload */
   respond(number, payload) {
-    if (this.#atWork >= this.#maxAtWork && this.#handler !== null) this.#waiting.add({ number, payload });
+    if (this.#isBusy || this.#waiting.size > 0) this.#waiting.add({ number, payload });
     else this.#respondNow(number, payload);
   }
 
-  #respondToWaiting() {
+  /**
+   * Respond to requests that have waited. Not done where a handler settles: a handler that settles in a microtask would let the
+   * next one begin in the same turn of the event loop, and so on for all of them.
+   * @param {() => boolean} mayRespond called before each; false stops the loop
+   */
+  respondToWaiting(mayRespond) {
     for (let { first } = this.#waiting; first !== null; first = this.#waiting.first) {
-      if (this.#atWork >= this.#maxAtWork && this.#handler !== null) return;
+      if (this.#isBusy || !mayRespond()) return;
       this.#waiting.delete(first);
       this.#respondNow(first.value.number, first.value.payload);
     }
@@ -66,7 +89,7 @@ class Responder {
 
   #settled() {
     this.#atWork--;
-    this.#respondToWaiting();
+    if (this.hasReady) this.#onReady();
   }
 
   /** @param {number} number @param {Buffer} payload */

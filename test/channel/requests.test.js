@@ -81,6 +81,31 @@ describe('limits', () => {
     },
   );
 
+  test.each(['each settles at once', 'the first settles late'])(
+    'the event loop lives beside a handler for one request at a time: %s',
+    async (how) => {
+      const [a, b] = await pair();
+      let begun = 0;
+      let turns = 0;
+      const work = (/** @type {Buffer} */ request) => {
+        const isLate = begun++ === 0 && how !== 'each settles at once';
+        const until = performance.now() + 0.2;
+        while (performance.now() < until);
+        if (isLate) return pause(5).then(() => request);
+        return how === 'each settles at once' ? Promise.resolve(request) : request;
+      };
+      b.onRequest(work, { concurrency: 1 });
+      const answered = Promise.all(Array.from({ length: 400 }, (_, i) => a.request(String(i))));
+      const turn = () => {
+        if (begun > 1) turns++;
+        if (begun < 400) setImmediate(turn);
+      };
+      setImmediate(turn);
+      expect((await answered).map(String)).toEqual(Array.from({ length: 400 }, (_, i) => String(i)));
+      expect(turns).toBeGreaterThan(100);
+    },
+  );
+
   test('requests that wait for a handler are refused when it is removed', async () => {
     const [a, b] = await pair();
     b.onRequest(() => new Promise(() => {}), { concurrency: 1 });
