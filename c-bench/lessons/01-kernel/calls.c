@@ -27,22 +27,26 @@ static void call_function(int n) {
 
 /* The kernel looks up who started this process. There is hardly a shorter system call. */
 static void call_getppid(int n) {
+    (void)n;
     getppid();
 }
 
 /* Copies bytes from the kernel. */
 static void call_read(int n) {
+    (void)n;
     if (read(zero, buffer, 64) != 64)
         exit(2);
 }
 
 static void call_read_large(int n) {
+    (void)n;
     if (read(zero, buffer, sizeof buffer) != sizeof buffer)
         exit(2);
 }
 
 /* Looks like a question to the kernel. */
 static void call_clock(int n) {
+    (void)n;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
 }
