@@ -79,7 +79,7 @@ describeInBrowser('the lessons', () => {
       expect(await focused()).toBe('see-title');
       expect(await page.textContent('#origin')).toMatch(/^Measured on this machine/);
       expect(await page.locator('#plot tr').count()).toBeGreaterThan(0);
-      expect(await page.textContent('#verdict')).toMatch(/^Your guess holds: |^You guessed: .*The figures say: /);
+      expect(await page.textContent('#verdict')).toMatch(/^Your guess was right: |^You guessed: .*The figures say: /);
       expect(await page.innerText('#why')).not.toMatch(/[{}]/);
 
       if (lesson.try?.length) {

@@ -112,7 +112,7 @@ async function play(name, options, signal) {
     const right = rightAnswer(lesson.question.answers, figures);
     if (right !== null) {
       const held =
-        guess === null ? 'The figures say' : guess === right ? 'Your guess holds' : 'The figures say otherwise';
+        guess === null ? 'The figures say' : guess === right ? 'Your guess was right' : 'The figures say otherwise';
       write(`${style.bold(wrap(`${held}: ${lesson.question.answers[right].text}.`, WIDTH))}\n`);
     }
     writeText(fill(sections.why ?? '', figures));

@@ -31,8 +31,6 @@ function showSteps() {
 /** @param {Step} step @param {string} sentence for screen readers */
 function begin(step, sentence) {
   byId(step).hidden = false;
-  // What is hidden cannot scroll: an open program shows its lines that matter now.
-  for (const open of byId(step).querySelectorAll('details[open]')) open.dispatchEvent(new Event('toggle'));
   showSteps();
   byId(`${step}-title`).focus();
   byId(step).scrollIntoView({ block: 'start' });
@@ -61,7 +59,7 @@ function showVerdict({ right }) {
   if (right === null) return;
   const found = fromHtml(answers[right]);
   if (guess === null) byId('verdict').replaceChildren('The figures say: ', found, '.');
-  else if (guess === right) byId('verdict').replaceChildren('Your guess holds: ', found, '.');
+  else if (guess === right) byId('verdict').replaceChildren('Your guess was right: ', found, '.');
   else byId('verdict').replaceChildren('You guessed: ', fromHtml(answers[guess]), '. The figures say: ', found, '.');
 }
 
