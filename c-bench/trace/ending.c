@@ -22,6 +22,7 @@
 static volatile sig_atomic_t interrupted, deadlocked;
 static const char *reason; /* NULL: it is not being ended */
 static uint64_t limit_ns, kill_ns, reported_ns;
+static sigset_t own_signals;
 
 static void on_signal(int signal) {
     if (signal == SIGUSR1)
@@ -30,13 +31,21 @@ static void on_signal(int signal) {
         interrupted = 1;
 }
 
+void admit_signals(bool admitted) {
+    sigprocmask(admitted ? SIG_UNBLOCK : SIG_BLOCK, &own_signals, NULL);
+}
+
 void prepare_ending(void) {
     static const int signals[] = {SIGALRM, SIGUSR1, SIGINT, SIGTERM, SIGHUP};
     size_t count = front->in_step ? 1 : sizeof signals / sizeof *signals;
     struct itimerval tick = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
     limit_ns = monotonic_ns() + limits->seconds * 1000000000ULL;
-    for (size_t i = 0; i < count; i++) /* no SA_RESTART: waitpid() returns */
+    sigemptyset(&own_signals);
+    for (size_t i = 0; i < count; i++) { /* no SA_RESTART: waitpid() returns */
         sigaction(signals[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
+        sigaddset(&own_signals, signals[i]);
+    }
+    admit_signals(false);
     setitimer(ITIMER_REAL, &tick, NULL);
     if (!front->in_step)
         prctl(PR_SET_CHILD_SUBREAPER, 1); /* what loses its parent becomes a child of this process */

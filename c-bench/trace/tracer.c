@@ -141,10 +141,15 @@ static void resume(struct tracee *tracee, const struct stop *stop) {
 
 /* Get the next stop; `flags` as for waitpid(). Returns 1; 0 if there is none now; -1 if no process is left. */
 static int next_stop(struct stop *stop, int flags) {
+    bool waits = !(flags & WNOHANG);
+    if (waits)
+        admit_signals(true);
     stop->tid = waitpid(-1, &stop->status, __WALL | flags);
+    int reason = errno;
     stop->seen_ns = monotonic_ns();
+    if (waits)
+        admit_signals(false);
     if (stop->tid < 0) {
-        int reason = errno;
         fflush(stdout);
         return reason == EINTR ? 0 : -1;
     }
