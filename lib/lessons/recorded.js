@@ -1,0 +1,122 @@
+'use strict';
+// Records the system calls of a lesson's Node program. Its lines "begin NAME COUNT" and "end NAME" bound the parts that are
+// counted: COUNT messages each. Of every part, the calls for one message are kept, with their lines of JavaScript.
+const { closeSync, mkdtempSync, openSync, readFileSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join, relative } = require('node:path');
+const { recordProgram } = require('../trace/program/record.js');
+const { figuresIn } = require('./figures.js');
+
+/** @typedef {import('../trace/program/record.js').ProgramTrace} ProgramTrace */
+/** @typedef {import('../trace/program/recorder.js').ProgramCall} ProgramCall */
+/**
+ * A system call, as the page shows it.
+ * @typedef {object} MomentCall
+ * @property {string} process such as "node 12"
+ * @property {boolean} helper made by a thread that runs no JavaScript
+ * @property {string} name
+ * @property {string} args
+ * @property {string} result
+ * @property {boolean} sleeps
+ * @property {import('../trace/node/marks.js').Source | null} source
+ */
+/** @typedef {{name: string, calls: MomentCall[], omitted: number}} Moment the calls of one message */
+/** @typedef {{name: string, count: number, calls: ProgramCall[]}} Part */
+
+const root = join(__dirname, '..', '..');
+const LIMIT_SECONDS = 30;
+const MAX_CALLS = 60; // of a moment
+/** How V8 manages its memory says nothing about messages. */
+const MEMORY_CALLS = new Set(['mmap', 'munmap', 'madvise', 'mprotect', 'brk']);
+
+/** The parts of a recording that the program's lines bound. @param {ProgramTrace} trace @returns {Part[]} */
+function partsOf({ events }) {
+  /** @type {Part[]} */ const parts = [];
+  /** @type {Part | null} */ let current = null;
+  for (const event of events) {
+    const [, verb, name, count] =
+      (event.name === 'write' && event.fds[0] === 1 && /^(begin|end) (\w+)(?: (\d+))?\\n$/.exec(event.payload ?? '')) || [];
+    if (verb === 'begin') {
+      current = { name, count: Number(count), calls: [] };
+      parts.push(current);
+    } else if (verb === 'end') current = null;
+    else if (event.kind === 'syscall' && !MEMORY_CALLS.has(event.name)) current?.calls.push(event);
+  }
+  return parts;
+}
+
+/** The calls of the threads that run JavaScript, or a process's only thread. @param {ProgramCall[]} calls */
+const ofMainThreads = (calls) => calls.filter(({ pid, tid }) => pid === tid);
+
+/** The calls for the message in the middle: from where its number is first written to where the next one's is. @param {Part} part */
+function middleOf({ count, calls }) {
+  const number = Math.ceil(count / 2);
+  const first = (/** @type {number} */ n) =>
+    calls.findIndex(({ payload }) => payload?.includes(`number\\":${n}`) || payload?.includes(`"number":${n},`));
+  const [from, to] = [first(number), first(number + 1)];
+  if (count === 1) return calls;
+  return from < 0 || to < 0 ? [] : calls.slice(from, to);
+}
+
+/** @param {ProgramTrace} trace @param {Part} part @returns {Moment} */
+function momentOf({ processes }, part) {
+  const names = new Map(processes.map(({ pid, name }) => [pid, `${name} ${pid}`]));
+  const calls = middleOf(part).filter(({ pid, tid, source }) => pid === tid || source !== null);
+  return {
+    name: part.name,
+    omitted: Math.max(0, calls.length - MAX_CALLS),
+    calls: calls.slice(0, MAX_CALLS).map(({ pid, tid, name, args, result, sleeps, source }) => ({
+      process: names.get(pid) ?? String(pid),
+      helper: pid !== tid,
+      name,
+      args: args.join(', '),
+      result,
+      sleeps: sleeps > 0,
+      source: source && { ...source, file: relative(root, join('/', source.file)) },
+    })),
+  };
+}
+
+/**
+ * @param {{folder: string, program: string, args: string[]}} what
+ * @param {{signal?: AbortSignal}} [control]
+ * @returns {Promise<import('./confined.js').Outcome & {moments: Moment[]}>}
+ */
+async function runRecorded({ folder, program, args }, { signal } = {}) {
+  const current = mkdtempSync(join(tmpdir(), 'crossings-lesson-'));
+  const output = openSync(join(current, 'output'), 'w');
+  try {
+    const command = [process.execPath, join(folder, program), ...args];
+    const stdio = /** @type {import('node:child_process').StdioOptions} */ (['ignore', output, output, 'pipe']);
+    const spawn = { cwd: current, stdio };
+    const trace = await recordProgram({ command, timeoutSeconds: LIMIT_SECONDS, spawn }, { signal });
+    signal?.throwIfAborted();
+    const written = readFileSync(join(current, 'output'), 'utf8').split('\n').filter(Boolean);
+    const parts = partsOf(trace);
+    /** @type {import('./figures.js').Figures} */
+    const figures = figuresIn(written);
+    for (const { name, count, calls } of parts) {
+      figures[name] = { value: ofMainThreads(calls).length / count, unit: 'calls' };
+    }
+    return {
+      how: trace.signal ? 'signal' : trace.ended === 'exited' ? 'exited' : 'limit',
+      status: trace.status,
+      signal: trace.signal,
+      lines: written
+        .filter((line) => !/^(begin|end) \w+/.test(line))
+        .map((line) => ({ stream: /** @type {'stdout'} */ ('stdout'), line })),
+      figures,
+      processes: [],
+      left: 0,
+      ms: trace.durationNs / 1e6,
+      truncated: false,
+      confinement: { namespaces: null, refused: null },
+      moments: parts.map((part) => momentOf(trace, part)),
+    };
+  } finally {
+    closeSync(output);
+    rmSync(current, { recursive: true });
+  }
+}
+
+module.exports = { partsOf, runRecorded };
