@@ -68,7 +68,10 @@ const ROOMS = [
       'package.json',
     ],
   },
-  { files: ['lib/lessons/'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js', 'package.json'] },
+  {
+    files: ['lib/lessons/'],
+    uses: ['lib/measure/', 'lib/terminal/', 'lib/trace/', 'lib/channel/errors.js', 'package.json'],
+  },
   { files: ['lib/doctor.js'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js'] },
   {
     files: ['lib/cli.js'],

@@ -88,7 +88,7 @@ describeInBrowser('the lessons', () => {
         await page.locator('#comparison').waitFor();
         expect(await focused()).toBe('comparison-title');
         expect(await page.textContent('#try-error')).toBe('');
-        expect(await page.innerText('#comparison')).not.toMatch(/[{}]/);
+        expect(await page.innerText('#comparison .text')).not.toMatch(/[{}]/);
       }
       await expectGoodEverywhere();
       await page.emulateMedia({ media: 'print' });

@@ -28,6 +28,7 @@ const { figuresIn } = require('./figures.js');
  * @property {number} left processes that it left behind; they have been ended
  * @property {number} ms
  * @property {boolean} truncated some of its output was dropped
+ * @property {import('./recorded.js').Moment[]} [moments] system calls, if the run was recorded
  * @property {{namespaces: string | null, refused: string | null}} confinement which namespaces it had, or why it had none
  */
 

@@ -9,6 +9,7 @@ const { runConfined, sentencesOf } = require('./confined.js');
 const { isFigure } = require('./figures.js');
 const { listLessons, listPitfalls } = require('./folders.js');
 const { fill, rightAnswer } = require('./outcomes.js');
+const { runRecorded } = require('./recorded.js');
 const { explainTerms, idOf, readGlossary, sectionsOf, toHtml, toInlineHtml, worksheetOf } = require('./text.js');
 
 /** @typedef {import('./folders.js').Lesson} Lesson */
@@ -62,7 +63,8 @@ async function runLesson(lesson, which, { signal } = {}) {
   const command = commandOf(lesson, which);
   if (!command) throw new CrossingsError('ERR_LESSON', `The lesson ${lesson.name} has no program to run.`);
   const recordedAt = new Date().toISOString();
-  const outcome = await runConfined({ folder: lesson.folder, ...command }, { signal });
+  const run = lesson.run.kind === 'record' ? runRecorded : runConfined;
+  const outcome = await run({ folder: lesson.folder, ...command }, { signal });
   const { cpu, cores, architecture, kernel, virtualization } = await describeEnvironment({
     cores: null,
     pin: false,
@@ -112,6 +114,7 @@ function presentRun(lesson, run, origin) {
     environment,
     terminal: terminalOf(lesson, run.try),
     figures: outcome.figures,
+    moments: outcome.moments ?? [],
     output: outcome.lines.map(({ line: text }) => text).filter((text) => !isFigure(text)),
     confinement: outcome.confinement,
     seconds: outcome.ms / 1000,

@@ -13,7 +13,7 @@ const { figuresIn } = require('./figures.js');
  * A system call, as the page shows it.
  * @typedef {object} MomentCall
  * @property {string} process such as "node 12"
- * @property {boolean} helper made by a thread that runs no JavaScript
+ * @property {boolean} helper made by another thread than the process's first
  * @property {string} name
  * @property {string} args
  * @property {string} result
@@ -28,6 +28,9 @@ const LIMIT_SECONDS = 30;
 const MAX_CALLS = 60; // of a moment
 /** How V8 manages its memory says nothing about messages. */
 const MEMORY_CALLS = new Set(['mmap', 'munmap', 'madvise', 'mprotect', 'brk']);
+/** How a process begins, and what its threads do among themselves, would hide the calls that a moment is about. */
+const ASIDE =
+  /^(rt_sig\w+|futex|getpid|gettid|prlimit64|rseq|set_\w+|arch_prctl|getrandom|sched_\w+|access|fstat|newfstatat|pread64)$/;
 
 /** The parts of a recording that the program's lines bound. @param {ProgramTrace} trace @returns {Part[]} */
 function partsOf({ events }) {
@@ -35,7 +38,8 @@ function partsOf({ events }) {
   /** @type {Part | null} */ let current = null;
   for (const event of events) {
     const [, verb, name, count] =
-      (event.name === 'write' && event.fds[0] === 1 && /^(begin|end) (\w+)(?: (\d+))?\\n$/.exec(event.payload ?? '')) || [];
+      (event.name === 'write' && event.fds[0] === 1 && /^(begin|end) (\w+)(?: (\d+))?\\n$/.exec(event.payload ?? '')) ||
+      [];
     if (verb === 'begin') {
       current = { name, count: Number(count), calls: [] };
       parts.push(current);
@@ -45,26 +49,29 @@ function partsOf({ events }) {
   return parts;
 }
 
-/** The calls of the threads that run JavaScript, or a process's only thread. @param {ProgramCall[]} calls */
+/** The calls of the first threads: in Node, they run JavaScript. @param {ProgramCall[]} calls */
 const ofMainThreads = (calls) => calls.filter(({ pid, tid }) => pid === tid);
 
 /** The calls for the message in the middle: from where its number is first written to where the next one's is. @param {Part} part */
 function middleOf({ count, calls }) {
-  const number = Math.ceil(count / 2);
-  const first = (/** @type {number} */ n) =>
-    calls.findIndex(({ payload }) => payload?.includes(`number\\":${n}`) || payload?.includes(`"number":${n},`));
-  const [from, to] = [first(number), first(number + 1)];
   if (count === 1) return calls;
-  return from < 0 || to < 0 ? [] : calls.slice(from, to);
+  const middle = Math.ceil(count / 2);
+  const first = (/** @type {number} */ n) => calls.findIndex(({ payload }) => payload?.includes(`number\\":${n},`));
+  const [from, to] = [first(middle), first(middle + 1)];
+  if (from >= 0 && to >= 0) return calls.slice(from, to);
+  // No call carried the messages, so none tells where one begins.
+  const [start, end] = [middle - 1, middle].map((n) => Math.round((n * calls.length) / count));
+  return calls.slice(start, end);
 }
 
 /** @param {ProgramTrace} trace @param {Part} part @returns {Moment} */
 function momentOf({ processes }, part) {
   const names = new Map(processes.map(({ pid, name }) => [pid, `${name} ${pid}`]));
-  const calls = middleOf(part).filter(({ pid, tid, source }) => pid === tid || source !== null);
+  const all = middleOf(part).filter(({ pid, tid, source }) => pid === tid || source !== null);
+  const calls = all.filter(({ name, args, result }) => !ASIDE.test(name) && !/\.so\b/.test(args.join() + result));
   return {
     name: part.name,
-    omitted: Math.max(0, calls.length - MAX_CALLS),
+    omitted: all.length - Math.min(calls.length, MAX_CALLS),
     calls: calls.slice(0, MAX_CALLS).map(({ pid, tid, name, args, result, sleeps, source }) => ({
       process: names.get(pid) ?? String(pid),
       helper: pid !== tid,
@@ -80,7 +87,7 @@ function momentOf({ processes }, part) {
 /**
  * @param {{folder: string, program: string, args: string[]}} what
  * @param {{signal?: AbortSignal}} [control]
- * @returns {Promise<import('./confined.js').Outcome & {moments: Moment[]}>}
+ * @returns {Promise<import('./confined.js').Outcome>}
  */
 async function runRecorded({ folder, program, args }, { signal } = {}) {
   const current = mkdtempSync(join(tmpdir(), 'crossings-lesson-'));
@@ -113,6 +120,9 @@ async function runRecorded({ folder, program, args }, { signal } = {}) {
       confinement: { namespaces: null, refused: null },
       moments: parts.map((part) => momentOf(trace, part)),
     };
+  } catch (error) {
+    signal?.throwIfAborted(); // the tracer was ended before it could report
+    throw error;
   } finally {
     closeSync(output);
     rmSync(current, { recursive: true });

@@ -3,6 +3,7 @@ import { announce } from '../shared/announce.js';
 import { isLive, NEEDS_LAB } from '../shared/api.js';
 import { byId, h, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
+import { moments } from './moments.js';
 import { bars, table } from './plot.js';
 import { finish } from './progress.js';
 import { lessonNamed, runLesson } from './source.js';
@@ -68,8 +69,8 @@ function showRun(run) {
   baseline = run;
   showText(byId('run-error'), run.trouble ?? '');
   const runs = [{ name: 'this run', figures: run.figures }];
-  byId('plot').replaceChildren(...(lesson.see?.kind === 'bars' ? [bars(lesson.see, runs)] : [table(runs)]));
-  byId('output').replaceChildren(outputOf(run.output));
+  byId('plot').replaceChildren(...(lesson.see?.figures ? [bars(lesson.see, runs)] : [table(runs)]));
+  byId('output').replaceChildren(...moments(lesson, run.moments), outputOf(run.output));
   showText(byId('origin'), originOf(run));
   begin('see', run.trouble ?? 'The run has ended. Its figures follow.');
   if (run.why === null) return;
@@ -92,12 +93,13 @@ function showTry(run) {
     ...(shared && baseline ? [{ name: 'first run', figures: baseline.figures }] : []),
     { name: shared ? 'this try' : 'this run', figures: run.figures },
   ];
-  const drawn = shared && lesson.see?.kind === 'bars' ? bars(lesson.see, runs) : table(runs, lesson.see?.labels);
+  const drawn = shared && lesson.see?.figures ? bars(lesson.see, runs) : table(runs, lesson.see?.labels);
   const note = h('div', { class: 'text' });
   setHtml(note, run.note ?? '');
   byId('comparison').replaceChildren(
     h('h3', { id: 'comparison-title', tabindex: '-1' }, label),
     drawn,
+    ...moments(lesson, run.moments),
     outputOf(run.output),
     note,
     h('p', { class: 'soft small' }, originOf(run), ' ', h('code', {}, run.terminal)),

@@ -28,6 +28,20 @@ interface LessonPlot {
   unit?: string;
   scale?: 'linear' | 'log';
 }
+/** The system calls of one message. */
+interface LessonMoment {
+  name: string;
+  omitted: number;
+  calls: {
+    process: string;
+    helper: boolean;
+    name: string;
+    args: string;
+    result: string;
+    sleeps: boolean;
+    source: { file: string; line: number; why?: string } | null;
+  }[];
+}
 type LessonFigures = Record<string, { value: number; unit: string }>;
 interface LessonRunAnswer {
   origin: 'here' | 'shipped';
@@ -36,6 +50,7 @@ interface LessonRunAnswer {
   environment: { cpu: string; cores: number; architecture: string; kernel: string; virtualization: string };
   terminal: string;
   figures: LessonFigures;
+  moments: LessonMoment[];
   output: string[];
   confinement: { namespaces: string | null; refused: string | null };
   seconds: number;

@@ -1,0 +1,63 @@
+'use strict';
+// Lesson 11: its programs are recorded, its figures are counted from the recording, and its calls have their lines.
+const { readdirSync, readFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { findLesson } = require('../lib/lessons/folders.js');
+const { presentRun, runLesson } = require('../lib/lessons/lesson.js');
+const { root, run } = require('./support.js');
+
+const allowed = run('crossings-demo', ['--trace', 'pipe']).status === 0;
+const describeWhereAllowed = allowed ? describe : describe.skip;
+
+describeWhereAllowed('lesson 11', () => {
+  const lesson = findLesson('11');
+  const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('crossings-lesson-'));
+  /** @typedef {ReturnType<typeof presentRun>} Shown */
+  /** @type {Shown} */ let shown;
+  beforeAll(async () => {
+    shown = presentRun(lesson, await runLesson(lesson, null), 'here');
+  });
+  /** @param {Shown} from @param {string} name @param {RegExp} call */
+  const lineOf = ({ moments }, name, call) => {
+    const calls = moments.find((moment) => moment.name === name)?.calls ?? [];
+    const source = calls.find((one) => call.test(`${one.name}(${one.args})`))?.source;
+    if (!source) return source;
+    return readFileSync(join(root, source.file), 'utf8').split('\n')[source.line - 1].replace(/.*\/\/ /, '');
+  };
+
+  test('counts the system calls of each way, and one answer is right', () => {
+    expect(shown.trouble).toBeNull();
+    const { fork, unix, tcp, express, crossings } = shown.figures;
+    for (const { value } of [fork, unix, tcp, express]) expect(value).toBeGreaterThanOrEqual(4); // two writes, two reads
+    expect(crossings.unit).toBe('calls');
+    expect(shown.right).not.toBeNull();
+    expect(shown.why).not.toMatch(/[{}]/);
+  });
+
+  test('shows the calls of one message beside their lines', () => {
+    expect(shown.moments.map(({ name }) => name)).toEqual(['fork', 'unix', 'tcp', 'express', 'crossings']);
+    expect(lineOf(shown, 'fork', /^write\(.*number/)).toBe("the parent's message");
+    expect(lineOf(shown, 'unix', /^write\(.*number/)).toBe("the client's message");
+    expect(lineOf(shown, 'tcp', /^write\(.*number/)).toBe("the client's message");
+    expect(lineOf(shown, 'express', /^writev\(.*200 OK/)).toBe("the route's answer");
+  });
+
+  test('records a route that starts a C server, which says that it is ready before the route connects', async () => {
+    const which = (lesson.try ?? []).findIndex(({ program }) => program === 'route.js');
+    const route = presentRun(lesson, await runLesson(lesson, which), 'here');
+    expect(route.trouble).toBeNull();
+    expect(route.figures.route.value).toBeGreaterThan(10);
+    expect(route.note).not.toMatch(/[{}]/);
+    expect(route.output).toContain('The C server answered {"number":1}');
+  });
+
+  test('leaves no folder behind', async () => {
+    const before = folders();
+    const controller = new AbortController();
+    const running = runLesson(lesson, null, { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await expect(running).rejects.toThrow('enough');
+    expect(folders().filter((name) => !before.includes(name))).toEqual([]);
+  });
+});
