@@ -25,7 +25,7 @@ const { figuresIn } = require('./figures.js');
 
 const root = join(__dirname, '..', '..');
 const LIMIT_SECONDS = 30;
-const MAX_CALLS = 60; // of a moment
+const MAX_CALLS = 120; // of a moment
 /** How V8 manages its memory says nothing about messages. */
 const MEMORY_CALLS = new Set(['mmap', 'munmap', 'madvise', 'mprotect', 'brk']);
 /** How a process begins, and what its threads do among themselves, would hide the calls that a moment is about. */
