@@ -7,8 +7,8 @@
 
 /* Install the signal handlers and the timer. */
 void prepare_ending(void);
-/* Admit them, only while waiting: a signal during a write() to a slow reader would lose what stdio has buffered. One that
- * comes before the wait is seen at the next tick. */
+/* Admit them, only while waiting: a signal during a write() to a slow reader would lose what stdio has buffered. One
+ * that comes before the wait is seen at the next tick. */
 void admit_signals(bool admitted);
 /* True when the program is being ended: nothing more is recorded. */
 bool is_ending(void);

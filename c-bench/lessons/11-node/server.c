@@ -25,7 +25,8 @@ int main(int argc, char **argv) {
     ssize_t count;
     while ((count = read(client, bytes, sizeof bytes)) > 0) {
         for (ssize_t done = 0, n; done < count; done += n) {
-            if ((n = write(client, bytes + done, (size_t)(count - done))) < 0) return 1;
+            if ((n = write(client, bytes + done, (size_t)(count - done))) < 0)
+                return 1;
         }
     }
     return 0;
