@@ -23,7 +23,9 @@ describeWhereAllowed('lesson 11', () => {
     const calls = moments.find((moment) => moment.name === name)?.calls ?? [];
     const source = calls.find((one) => call.test(`${one.name}(${one.args})`))?.source;
     if (!source) return source;
-    return readFileSync(join(root, source.file), 'utf8').split('\n')[source.line - 1].replace(/.*\/\/ /, '');
+    return readFileSync(join(root, source.file), 'utf8')
+      .split('\n')
+      [source.line - 1].replace(/.*\/\/ /, '');
   };
 
   test('counts the system calls of each way, and one answer is right', () => {
