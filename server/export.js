@@ -105,7 +105,7 @@ async function writeData(folder, ask) {
   // Nobody can record with a copy, whatever this machine permits.
   const tracing = { allowed: false, reason: 'a copy of the lab has no server.' };
   write('mechanisms.json', JSON.stringify({ ...lab, mechanisms: recorded, tracing, running: null, runningKind: null }));
-  for (const path of ['experiments', 'gates']) await save(path);
+  for (const path of ['experiments', 'gates', 'glossary']) await save(path);
   for (const { name } of (await save('lessons')).lessons) await save(`lessons/${name}`);
   for (const { name } of (await save('pitfalls')).pitfalls) await save(`pitfalls/${name}`);
   const { runs } = await save('runs');

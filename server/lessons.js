@@ -3,7 +3,7 @@
 const express = require('express');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { findLesson } = require('../lib/lessons/folders.js');
-const { describeLesson, listLines, presentRun, runLesson } = require('../lib/lessons/lesson.js');
+const { describeGlossary, describeLesson, listLines, presentRun, runLesson } = require('../lib/lessons/lesson.js');
 const { HttpError } = require('./http-error.js');
 const schema = require('./request-schema.js');
 
@@ -64,6 +64,9 @@ function lessonRoutes(lessons, disconnectOf) {
   const router = express.Router();
   router.get('/lessons', (_request, response) => {
     response.json({ lessons: listLines() });
+  });
+  router.get('/glossary', (_request, response) => {
+    response.json({ terms: describeGlossary() });
   });
   router.get('/lessons/:name', (request, response) => {
     response.json(describeLesson(lessonOf(request.params.name)));

@@ -6,6 +6,7 @@ const { createServer } = require('node:http');
 const { tmpdir } = require('node:os');
 const { extname, join } = require('node:path');
 const { listLessons, listPitfalls } = require('../lib/lessons/folders.js');
+const { readGlossary } = require('../lib/lessons/text.js');
 const { describeInBrowser, expectAccessible, launchBrowser, openPage } = require('./browser.js');
 const { exportLab } = require('../server/export.js');
 const { cli } = require('./support.js');
@@ -129,9 +130,11 @@ describeInBrowser('in a browser', () => {
     }
   });
 
-  test('the benchmark and the experiments say what they need', async () => {
+  test('the benchmark and an experiment say what they need, and show a run that ships', async () => {
     for (const path of ['bench.html', 'experiment.html?name=bill']) {
       await open(path);
+      expect(await page.locator('#run').isVisible()).toBe(true);
+      expect(await page.textContent('#facts')).toContain('Linux');
       await page.locator('#form .notice', { hasText: 'npx crossings lab' }).first().waitFor();
       expect(await page.locator('#start').isVisible()).toBe(false);
     }
@@ -184,7 +187,17 @@ describeInBrowser('in a browser', () => {
     await open(`pitfalls.html?name=${pitfall.name}`);
     expect(await page.textContent('h1')).toBe(pitfall.title);
     await page.locator('#needs', { hasText: 'npx crossings lab' }).waitFor();
+    await page.click('#run');
+    expect(await page.textContent('#origin')).toMatch(/^Observed on \d.* on another machine: .*, Linux /);
     expect(await errorShown()).toBe(0);
+  });
+
+  test('the glossary explains every term, and an address names one', async () => {
+    await open('glossary.html#term-pipe');
+    expect(await page.locator('dt').count()).toBe(readGlossary().size);
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('pipe');
+    expect(await page.locator('#term-pipe + dd a').first().getAttribute('href')).toBe('lesson.html?name=02-pipe');
+    await expectAccessible(page);
   });
 
   test('the page of recordings opens one', async () => {

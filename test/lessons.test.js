@@ -185,7 +185,7 @@ describe.each(lessons.map((lesson) => /** @type {const} */ ([lesson.name, lesson
     expect(() => describeLesson(lesson)).not.toThrow();
   });
 
-  test('explains its terms where they first stand', () => {
+  test('explains its terms where they first appear', () => {
     const glossary = readGlossary();
     expect((lesson.terms ?? []).filter((term) => !glossary.has(term.toLowerCase()))).toEqual([]);
     const notes = (lesson.try ?? []).map(({ note = '' }) => note);

@@ -15,6 +15,7 @@ const ACCEPTED = {
   'GET /traces/:mechanism': [200, null],
   'GET /traces/:mechanism/perfetto': [200, null],
   'GET /gates': [200, null],
+  'GET /glossary': [200, null],
   'GET /lessons': [200, null],
   'GET /lessons/:name': [404, 'ERR_NO_LESSON'],
   'POST /lessons/:name/runs': [404, 'ERR_NO_LESSON'],

@@ -181,4 +181,16 @@ function describeLesson(lesson) {
   };
 }
 
-module.exports = { commandOf, describeLesson, listLines, presentRun, runLesson, shippedRuns };
+/** Every term of the glossary, in alphabetical order, with the lessons that explain it. */
+function describeGlossary() {
+  const lessons = listLessons();
+  const entries = [...readGlossary()].sort(([a], [b]) => a.localeCompare(b, 'en'));
+  return entries.map(([term, text]) => ({
+    term: lessons.flatMap(({ terms = [] }) => terms).find((name) => name.toLowerCase() === term) ?? term,
+    id: idOf(term),
+    text,
+    lessons: lessons.filter(({ terms = [] }) => terms.some((name) => name.toLowerCase() === term)).map(line),
+  }));
+}
+
+module.exports = { commandOf, describeGlossary, describeLesson, listLines, presentRun, runLesson, shippedRuns };

@@ -1,5 +1,5 @@
 // One run of an experiment: its heading, verdict, sentences, warnings and machine. The experiment's view draws the figures.
-import { dataAddress } from '../shared/api.js';
+import { dataAddress, isLive } from '../shared/api.js';
 import { byId, h, setText, showParagraphs, showText } from '../shared/dom.js';
 import { counted, dateTime, significant } from '../shared/format.js';
 import { describeChoices } from './choices.js';
@@ -21,7 +21,7 @@ export const verdictName = (verdict) =>
   verdict ? { held: 'held', partly: 'held in part', failed: 'did not hold', unknown: 'not decided' }[verdict] : '–';
 
 /** @param {Verdict | null} verdict @param {string} [where] */
-export function showVerdict(verdict, where = 'on this machine') {
+export function showVerdict(verdict, where = isLive ? 'on this machine' : 'on the machine of this run') {
   byId('verdict').hidden = verdict === null;
   if (!verdict) return;
   byId('verdict').replaceChildren(verdictMark(verdict), `${VERDICTS[verdict][1]} ${where}.`);

@@ -4,6 +4,9 @@ import { call } from '../shared/api.js';
 /** @returns {Promise<{lessons: LessonLine[]}>} */
 export const lessonList = () => call('/api/lessons');
 
+/** @returns {Promise<{terms: GlossaryTerm[]}>} */
+export const glossary = () => call('/api/glossary');
+
 /** @param {string} name @returns {Promise<LessonAnswer>} */
 export const lessonNamed = (name) => call(`/api/lessons/${encodeURIComponent(name)}`);
 

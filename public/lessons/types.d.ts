@@ -21,6 +21,12 @@ interface LessonAnswer extends LessonLine {
   previous: LessonLine | null;
   next: LessonLine | null;
 }
+interface GlossaryTerm {
+  term: string;
+  id: string;
+  text: string;
+  lessons: LessonLine[];
+}
 interface LessonPlot {
   kind: string;
   figures?: string[];
