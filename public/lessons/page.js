@@ -148,10 +148,10 @@ function showNeighbor(line, id, word) {
 }
 
 function showLesson() {
-  const { title, number, count, minutes, question, sections, sources, terms, tries, pitfalls } = lesson;
+  const { title, number, minutes, question, sections, sources, terms, tries, pitfalls } = lesson;
   document.title = `${title} · crossings`;
   byId('title').textContent = title;
-  byId('place-text').textContent = `${number} of ${count} · ${minutes} min`;
+  byId('place-text').textContent = `Lesson ${number} · ${minutes} min`;
   for (const step of STEPS) {
     if (step !== 'why') setHtml(/** @type {Element} */ (byId(step).querySelector('.text')), sections[step]);
   }
