@@ -49,6 +49,6 @@ test('every npm script and option that the README names exists', () => {
 
 test('every picture that the README shows exists', () => {
   const pictures = [...readme.matchAll(/(?:\]\(|src=")(docs\/pictures\/[^)"]+)/g)].map(([, path]) => path);
-  expect(pictures.length).toBe(4);
+  expect(pictures.length).toBe(6);
   for (const path of pictures) expect(readFileSync(join(root, path)).subarray(1, 4).toString()).toBe('PNG');
 });

@@ -94,7 +94,7 @@ function fuzzInC(target, seconds, seed) {
     const run = findFuzzer() ? runLibFuzzer : runDriver;
     const { runs, points, how, failed } = run(target, folder, seconds, seed);
     const failures = failed ? [`${target} (${how}): ${crashIn(folder)}\n${failed}`] : [];
-    if (!failed && runs < 1000) failures.push(`${target} (${how}): only ${runs} inputs were run`);
+    if (!failed && runs < 100) failures.push(`${target} (${how}): only ${runs} inputs were run`);
     return { figures: { [`${target}: inputs`]: runs, [`${target}: places reached (${how})`]: points }, failures };
   } finally {
     rmSync(folder, { recursive: true });
