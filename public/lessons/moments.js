@@ -8,7 +8,7 @@ const REASONS = {
   created: 'created this descriptor',
   spawned: 'was creating this process',
 };
-const MOST_TEXT = 120;
+const MOST_TEXT = 90;
 
 /** @param {string} text */
 const cut = (text) => (text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text);
