@@ -170,6 +170,7 @@ describeInBrowser('in a browser', () => {
       await page.keyboard.press('Enter');
     };
     await press('#skip');
+    expect(await page.locator('#run .notice:visible').first().textContent()).toContain('npx crossings lab');
     await press('#start');
     await page.locator('#why').waitFor();
     expect(await page.textContent('#origin')).toMatch(/^Measured on another machine on \d.*\./);

@@ -1,5 +1,7 @@
 // The page of all lessons: their questions in order, how long each takes, and which are finished.
 import { announce } from '../shared/announce.js';
+import { isLive } from '../shared/api.js';
+import { needsLab } from '../shared/copy.js';
 import { byId, h, showText } from '../shared/dom.js';
 import { clearProgress, finished } from './progress.js';
 import { lessonList } from './source.js';
@@ -27,6 +29,8 @@ function show(lessons) {
 
 async function main() {
   const { lessons } = await lessonList();
+  if (!isLive)
+    document.querySelector('.lead')?.after(needsLab('Its lessons show runs that were made on another machine.'));
   show(lessons);
   byId('clear').addEventListener('click', () => {
     clearProgress();

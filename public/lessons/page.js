@@ -1,6 +1,7 @@
 // The page of a lesson: predict, run, see, why, try. Each step appears when the one before is done, and gets the focus.
 import { announce } from '../shared/announce.js';
 import { isLive, NEEDS_LAB } from '../shared/api.js';
+import { needsLab } from '../shared/copy.js';
 import { byId, h, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
 import { moments } from './moments.js';
@@ -147,6 +148,16 @@ function showNeighbor(line, id, word) {
   byId(id).textContent = `${word}: ${line.title}`;
 }
 
+/** In a copy without a server: what a run needs, and whose run is shown. @param {boolean} ships */
+function explainCopy(ships) {
+  const shown = ships
+    ? 'This page shows a run that was made on another machine.'
+    : 'No run of this lesson ships with it.';
+  byId('start').textContent = 'Show the run';
+  byId('start').hidden = !ships;
+  byId('start').parentElement.before(needsLab(shown));
+}
+
 function showLesson() {
   const { title, number, minutes, question, sections, sources, terms, tries, pitfalls } = lesson;
   document.title = `${title} · crossings`;
@@ -185,7 +196,7 @@ function showLesson() {
   const first = lesson.shipped.find((candidate) => candidate.try === null);
   byId('show-shipped').hidden = !first || !isLive;
   byId('show-shipped').addEventListener('click', () => first && showRun(first));
-  if (!isLive) byId('start').textContent = 'Show the run';
+  if (!isLive) explainCopy(first !== undefined);
   byId('predict').hidden = false;
   byId('steps').hidden = false;
   showSteps();

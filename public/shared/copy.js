@@ -2,6 +2,13 @@
 import { NEEDS_LAB } from './api.js';
 import { byId, h, showParagraphs } from './dom.js';
 
+/** What a copy needs to run something. @param {string} [more] a further sentence */
+export function needsLab(more = '') {
+  const notice = h('div', { class: 'notice' });
+  showParagraphs(notice, [`${NEEDS_LAB} ${more}`.trim()]);
+  return notice;
+}
+
 /**
  * Replaces the controls of a form, except the one with the id "terminal".
  * @param {boolean} ships whether a run ships with this copy
@@ -12,7 +19,5 @@ export function explainForm(ships) {
   const shipped = ships
     ? 'The figures below were measured on another machine. Each run names the machine and the date.'
     : 'No run of this page ships with the copy.';
-  const notice = h('div', { class: 'notice' });
-  showParagraphs(notice, [`${NEEDS_LAB} ${shipped}`]);
-  form.prepend(notice, byId('form-error')); // which is shown where the controls are hidden, too
+  form.prepend(needsLab(shipped), byId('form-error')); // which is shown where the controls are hidden, too
 }
