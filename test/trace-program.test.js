@@ -313,6 +313,16 @@ describeWhereAllowed('programs that are hard to record:', () => {
     expect(written?.payload).toMatch(/^[\x20-\x7e]+$/);
   });
 
+  test('one whose name and files would change the terminal', async () => {
+    const path = file('\x1b[31m-name');
+    writeFileSync(path, '#!/bin/sh\nexec 5<"$0"; read line <&5; exec 5<&-\n');
+    chmodSync(path, 0o700);
+    const { processes, objects } = check(await record([path]));
+    const names = [...processes, ...processes.flatMap(({ threads }) => threads), ...objects].map(({ name }) => name);
+    expect(names.join()).toContain('?[31m-name');
+    expect(names.filter((name) => /\p{Cc}/u.test(name))).toEqual([]);
+  });
+
   (hasStrace ? test : test.skip)('one that traces', async () => {
     const { notes, status } = check(await record(['strace', '-o', '/dev/null', 'true']));
     expect(status).not.toBe(0);

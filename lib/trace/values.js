@@ -31,6 +31,9 @@ function quoted(bytes, length, most = SHOWN_BYTES) {
   return `"${text}"${length > shown.length ? '...' : ''}`;
 }
 
+/** A name as one line of text: a program chooses it, and control characters would change the terminal. @param {string} name */
+const printable = (name) => name.replace(/\p{Cc}/gu, '?');
+
 /** The shortest octal escape that a following digit cannot extend. @param {number} byte @param {number} [next] */
 function octal(byte, next = 0) {
   const digits = byte.toString(8);
@@ -104,4 +107,4 @@ function payloadOf(bytes) {
   };
 }
 
-module.exports = { address, addressKey, message, payloadOf, quoted };
+module.exports = { address, addressKey, message, payloadOf, printable, quoted };

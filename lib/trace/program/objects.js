@@ -1,5 +1,6 @@
 'use strict';
 // The kernel objects that a program uses, and the two ends of its sockets.
+const { printable } = require('../values.js');
 
 /**
  * @typedef {object} RawDescriptor a descriptor as the tracer saw it
@@ -121,7 +122,7 @@ class Objects {
 
   /** @param {string} kind @param {RawDescriptor} raw */
   nameOf(kind, raw) {
-    const path = raw.target.replace(/ \(deleted\)$/, '');
+    const path = printable(raw.target.replace(/ \(deleted\)$/, ''));
     if (kind === 'memfd') return `memfd ${path.slice('/memfd:'.length)}`;
     if (!NAMED_BY_LETTER.includes(kind) || (kind === 'pipe' && path.startsWith('/'))) return path;
     const label = kind === 'socket' ? labelOf(raw) : kind === 'other' ? path.slice('anon_inode:'.length) : kind;

@@ -4,7 +4,7 @@
 // needs no more memory than its result.
 const { decodeArguments, decodeResult } = require('../decode.js');
 const { signalNames } = require('../constants.js');
-const { quoted } = require('../values.js');
+const { printable, quoted } = require('../values.js');
 const { Descriptors } = require('./descriptors.js');
 const { Objects } = require('./objects.js');
 const { explain } = require('./stuck.js');
@@ -114,6 +114,8 @@ class Recorder {
   /** @param {Line} line */
   take(line) {
     if (this.over && line.type !== 'gone' && line.type !== 'end') return;
+    if (line.name) line.name = printable(line.name);
+    for (const task of line.tasks ?? []) task.name = printable(task.name);
     switch (line.type) {
       case 'program':
         this.first = line.first;
@@ -274,7 +276,7 @@ class Recorder {
     for (const right of rights) this.descriptors.see(pid, right, end);
     if (name === 'prctl' && raw.in[1] !== undefined) {
       const thread = this.alive.get(pid)?.threads.find(({ tid }) => tid === raw.tid);
-      if (thread) thread.name = raw.in[1].slice(0, 15);
+      if (thread) thread.name = printable(raw.in[1].slice(0, 15));
     }
     if (name === 'ptrace' && !this.notes.some((note) => note.startsWith('The program uses ptrace'))) {
       this.notes.push(
