@@ -5,7 +5,6 @@ import { byId, h, reducedMotion, setText, showText } from '../shared/dom.js';
 import { counted } from '../shared/format.js';
 import { markOf } from '../shared/mechanisms.js';
 import { readAddress, writeAddress } from './address.js';
-import { ask, dismiss } from './elements/quiz-question.js';
 import { buildHelp } from './help.js';
 import { SPEEDS } from './model/playback.js';
 import { Session } from './session.js';
@@ -88,7 +87,7 @@ function show(how) {
   const options = { how, animationMs: session.animationMs, speed, hideFuture: view.guess };
   for (const player of players()) player.show(position, options);
   if (how !== 'state') {
-    dismiss(controls.question);
+    dismissQuestion();
     controls.tally.show(session.tally);
   }
   controls.scrub.max = String(stops.length);
@@ -124,14 +123,28 @@ function forward() {
   const [player] = players();
   if (!player) return;
   player.notify('');
-  const question = session.question();
-  if (!question) return playback.step(1);
+  if (!session.asks) return playback.step(1);
   playback.pause();
+  askFirst((verdict) => player.notify(verdict));
+}
+
+/** Take the next step after the quiz's question, if there is one. @param {(verdict: string) => void} notify */
+async function askFirst(notify) {
+  const { ask } = await import('./elements/quiz-question.js');
+  const question = await session.question();
+  if (!question) return playback.step(1);
   ask(controls.question, question, (verdict) => {
+    dismissQuestion();
     controls.forward.focus();
     playback.step(1);
-    player.notify(verdict);
+    notify(verdict);
   });
+}
+
+function dismissQuestion() {
+  if (controls.question.hidden) return; // nearly always, and this runs in every frame
+  controls.question.hidden = true;
+  controls.question.replaceChildren();
 }
 
 /** @param {string} selector */
@@ -259,7 +272,7 @@ function listenToControls() {
   controls.speed.addEventListener('change', () => playback.setSpeed(Number(controls.speed.value)));
   controls.quiz.addEventListener('change', () => {
     session.view.guess = controls.quiz.checked;
-    dismiss(controls.question);
+    dismissQuestion();
     show('state');
   });
   controls.setup.addEventListener('change', () => session.setSetup(controls.setup.checked));

@@ -4,7 +4,6 @@
 import { call } from '../shared/api.js';
 import { FIRST } from './address.js';
 import { Playback, SPEEDS } from './model/playback.js';
-import { questionAt } from './model/quiz.js';
 import { crossingsOf, replayOf } from './model/replay.js';
 import { countUpTo, lockstep } from './model/time-scale.js';
 
@@ -164,10 +163,15 @@ export class Session extends EventTarget {
     this.playback.setSpeed(SPEEDS[Math.min(Math.max(index, 0), SPEEDS.length - 1)]);
   }
 
-  /** The quiz's question at the present, or null: the quiz is off, is about two recordings, or no event begins next. */
-  question() {
-    const [recording, other] = this.recordings;
-    if (!this.view.guess || !recording || other) return null;
+  /** Is the quiz on? A question is about one recording. */
+  get asks() {
+    return this.view.guess && this.recordings.length === 1;
+  }
+
+  /** The quiz's question at the present, or null if no event of a message begins next. */
+  async question() {
+    const { questionAt } = await import('./model/quiz.js'); // only for those who turn the quiz on
+    const [recording] = this.recordings;
     return questionAt(recording.replay, countUpTo(recording.times, this.playback.position), !this.view.setup);
   }
 

@@ -8,7 +8,6 @@ import { h } from '../../shared/dom.js';
  */
 export function ask(place, { answer, choices }, onAnswer) {
   const choose = (/** @type {string | null} */ choice) => {
-    dismiss(place);
     onAnswer(choice === null ? '' : choice === answer ? `Yes, it is “${answer}”.` : `No, it is “${answer}”.`);
   };
   const buttons = choices.map((choice) => h('button', { type: 'button', onclick: () => choose(choice) }, choice));
@@ -19,11 +18,4 @@ export function ask(place, { answer, choices }, onAnswer) {
     h('button', { type: 'button', class: 'plain', onclick: () => choose(null) }, 'Show the answer'),
   );
   buttons[0].focus();
-}
-
-/** @param {HTMLElement} place */
-export function dismiss(place) {
-  if (place.hidden) return; // nearly always, and this runs in every frame
-  place.hidden = true;
-  place.replaceChildren();
 }
