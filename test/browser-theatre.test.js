@@ -581,7 +581,7 @@ describeInBrowser('the theatre', () => {
   test('a question disappears with its moment', async () => {
     const page = await openTheatre('mechanism=pipe&guess=1', STILL);
     await page.keyboard.press('ArrowRight');
-    expect(await page.locator('#question button').count()).toBeGreaterThan(1);
+    await page.locator('#question button').nth(1).waitFor();
     await page.keyboard.press('End');
     expect(await page.locator('#question').isVisible()).toBe(false);
     await page.locator('#compare-with').selectOption('ring');

@@ -67,7 +67,7 @@ async function runAll(wrapper, options) {
   /** @type {Map<string, {wrong: ReturnType<typeof summarize>, right: ReturnType<typeof summarize>}>} */
   const observed = new Map();
   const one = async (/** @type {Pitfall} */ pitfall) => {
-    for (let attempts = DEPENDS_ON_TIME.includes(pitfall.name) ? 5 : 1; attempts > 0; attempts--) {
+    for (let attempts = DEPENDS_ON_TIME.includes(pitfall.name) ? 15 : 1; attempts > 0; attempts--) {
       const wrong = summarize(await confine(wrapper, options, pitfall, 'wrong'));
       const right = summarize(await confine(wrapper, options, pitfall, 'right'));
       observed.set(pitfall.name, { wrong, right });

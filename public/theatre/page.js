@@ -130,8 +130,10 @@ function forward() {
 
 /** Take the next step after the quiz's question, if there is one. @param {(verdict: string) => void} notify */
 async function askFirst(notify) {
+  const { count } = playback;
   const { ask } = await import('./elements/quiz-question.js');
   const question = await session.question();
+  if (playback.count !== count) return; // moved on meanwhile
   if (!question) return playback.step(1);
   ask(controls.question, question, (verdict) => {
     dismissQuestion();
