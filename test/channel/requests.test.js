@@ -102,7 +102,9 @@ describe('limits', () => {
       };
       setImmediate(turn);
       expect((await answered).map(String)).toEqual(Array.from({ length: 400 }, (_, i) => String(i)));
-      expect(turns).toBeGreaterThan(100);
+      // Without turns in between there were none. How many there are depends on how often the clock is read: up to 64
+      // handlers that are answered at once may share a turn.
+      expect(turns).toBeGreaterThan(3);
     },
   );
 
