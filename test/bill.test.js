@@ -76,7 +76,8 @@ describe('the command', () => {
       expect(configurations.filter((/** @type {any} */ { ns }) => ns === null)).toEqual([]);
       const missing = parts.filter((/** @type {any} */ { ns }) => ns === null);
       expect(missing.map((/** @type {any} */ { name }) => name)).toEqual(countable ? [] : ['crossings']);
-      if (countable) expect(crossings.perRoundTrip).toBeGreaterThan(3);
+      // On a busy machine, a ring that may sleep does not sleep every time.
+      if (countable) expect(crossings.perRoundTrip).toBeGreaterThan(1);
     }
     for (const { title } of file.parts) expect(stdout.match(new RegExp(`^.. ${title} `, 'gm'))).toHaveLength(2);
     for (const line of stdout.split('\n').filter((text) => !text.startsWith('Wrote '))) {
