@@ -174,7 +174,7 @@ static int watch(const struct confinement *how, struct pipes *pipes, pid_t paren
         if (poll(fds, 5, rest > 0 ? (int)rest : 0) == 0)
             late = true;
         if (fds[3].revents || fds[4].revents & (POLLERR | POLLHUP))
-            return 1; /* whoever asked for this run has ended */
+            return 1; /* the process that asked for this run has ended */
         if (fds[0].revents && !pass_on(&out, pipes->out[0]))
             fds[0].fd = -1;
         if (fds[1].revents && !pass_on(&error, pipes->error[0]))
@@ -209,7 +209,7 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
     sigaddset(&term, SIGTERM);
     sigprocmask(SIG_BLOCK, &term, NULL);
     signal(SIGPIPE, SIG_IGN); /* a reader that has ended must not keep the guard from cleaning up */
-    setsid(); /* whoever kills the process group of crossings-lessons must not kill the one that cleans up */
+    setsid(); /* a signal to the process group of crossings-lessons must not reach the guard, which cleans up */
     adopt_orphans();
     struct pipes pipes;
     struct message message = {0};

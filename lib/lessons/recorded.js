@@ -59,7 +59,7 @@ function middleOf({ count, calls }) {
   const first = (/** @type {number} */ n) => calls.findIndex(({ payload }) => payload?.includes(`number\\":${n},`));
   const [from, to] = [first(middle), first(middle + 1)];
   if (from >= 0 && to >= 0) return calls.slice(from, to);
-  // No call carried the messages, so none tells where one begins.
+  // No call carried the messages, so no call shows where a message begins.
   const [start, end] = [middle - 1, middle].map((n) => Math.round((n * calls.length) / count));
   return calls.slice(start, end);
 }
