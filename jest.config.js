@@ -10,6 +10,7 @@ const SERIAL = ['bench', 'bench-node', 'latency', 'nodes', 'round-trip-options',
 const shared = {
   testEnvironment: '<rootDir>/test/environment.js', // a temporary folder of its own for each test file
   transform: {}, // the tests are plain CommonJS
+  setupFilesAfterEnv: ['<rootDir>/test/retry.js'],
 };
 
 /** @type {import('jest').Config} */

@@ -118,7 +118,7 @@ describeWhereAllowed('a pipeline', () => {
 const hasStrace = spawnSync('strace', ['-V']).status === 0;
 (allowed && hasStrace ? test : test.skip)('the calls are those that strace -f sees', async () => {
   const command = ['sh', '-c', 'echo one | cat'];
-  /** Calls by program and name, without those that vary. @param {[string, string][]} calls */
+  /** Calls by program and name, without those that vary. @param {[number, string][]} calls */
   const counted = (calls) => {
     /** @type {Record<string, number>} */
     const counts = {};
@@ -128,20 +128,16 @@ const hasStrace = spawnSync('strace', ['-V']).status === 0;
     }
     return counts;
   };
+  /** Processes in the order of their creation, not of their first call: siblings run in any order. @param {number[]} pids */
+  const numbered = (pids) => new Map([...new Set(pids)].sort((a, b) => a - b).map((pid, i) => [pid, i]));
   const { events, processes } = check(await record(command));
-  const order = new Map(processes.map(({ pid }, i) => [pid, `${i}`]));
+  const order = numbered(processes.map(({ pid }) => pid));
   const recorded = events.filter(({ kind }) => kind === 'syscall').map(({ pid, name }) => [order.get(pid), name]);
   const output = file('strace');
   spawnSync('strace', ['-f', '-e', 'signal=none', '-o', output, ...command]);
-  /** @type {Map<string, string>} */
-  const seen = new Map();
-  const traced = [];
-  for (const line of readFileSync(output, 'utf8').split('\n')) {
-    const [, pid, name] = /^(\d+) +(\w+)\(/.exec(line) ?? [];
-    if (!pid) continue;
-    if (!seen.has(pid)) seen.set(pid, `${seen.size}`);
-    traced.push([seen.get(pid), name]);
-  }
+  const lines = [...readFileSync(output, 'utf8').matchAll(/^(\d+) +(\w+)\(/gm)];
+  const seen = numbered(lines.map(([, pid]) => Number(pid)));
+  const traced = lines.map(([, pid, name]) => [seen.get(Number(pid)), name]);
   expect(counted(/** @type {any} */ (recorded))).toEqual(counted(/** @type {any} */ (traced)));
 });
 
