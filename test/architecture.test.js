@@ -44,7 +44,10 @@ const ROOMS = [
     ],
   },
   { files: ['lib/channel/errors.js'], uses: [] },
-  { files: ['lib/channel/', 'lib/index.js', 'lib/index.d.ts'], uses: ['lib/channel/errors.js'] },
+  {
+    files: ['lib/channel/', 'lib/index.js', 'lib/index.d.ts', 'lib/index.mjs', 'lib/index.d.mts'],
+    uses: ['lib/channel/errors.js'],
+  },
   { files: ['lib/terminal/'], uses: ['lib/channel/errors.js'] },
   { files: ['lib/measure/'], uses: ['lib/channel/errors.js', 'package.json'] },
   { files: ['lib/bench/'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js', 'package.json'] },
@@ -116,7 +119,7 @@ const ROOMS = [
 
 const FOLDERS = ['native', 'c-bench', 'lib', 'server', 'public'];
 const C_FILE = /\.(c|h|cc)$/;
-const JS_FILE = /\.(js|d\.ts)$/;
+const JS_FILE = /\.(m?js|d\.m?ts)$/;
 const GENERATED = /\.inc$/; // by binding.gyp
 
 /** @typedef {{target: string, typeOnly: boolean}} Use one file's use of another */
