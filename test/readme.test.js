@@ -13,6 +13,7 @@ const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const files = [...readme.matchAll(/```js\n\/\/ (\w+\.js)\n([^`]*)```/g)].map(([, name, text]) => ({ name, text }));
 mkdirSync(join(folder, 'node_modules'));
 symlinkSync(root, join(folder, 'node_modules', 'crossings'));
+writeFileSync(join(folder, 'package.json'), '{}'); // so that no package.json of a folder above counts
 const socket = join(folder, 'feed.sock');
 for (const { name, text } of files) writeFileSync(join(folder, name), text.replaceAll('/tmp/feed.sock', socket));
 
