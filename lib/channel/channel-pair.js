@@ -10,15 +10,21 @@ const FIRST_TICKET = 2 ** 32; // every ticket is larger, every descriptor smalle
 
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
 
+/**
+ * What a Port hands over.
+ * @typedef {object} OtherEnd
+ * @property {number} fd
+ * @property {() => number} take
+ * @property {() => void} close
+ */
+
 /** The end of a channelPair() for another process or thread. */
 class Port {
-  #fd;
-  #ticket = 0;
+  #end;
 
-  /** @param {number} fd @param {Promise<AChannel>} channel the other end */
-  constructor(fd, channel) {
-    this.#fd = fd;
-    native.lendFd(fd);
+  /** @param {OtherEnd} end @param {Promise<AChannel>} channel the end that stays here */
+  constructor(end, channel) {
+    this.#end = end;
     // A copy that stays open hides the death of the child. Once the channel is open, the child has its own; once it has failed,
     // nobody can open the port any more, for example because the worker ended before it redeemed its ticket.
     const close = () => this.close();
@@ -26,6 +32,38 @@ class Port {
   }
 
   /** The file descriptor, for the stdio option of a child process. To pass the port to a worker, use take(). */
+  get fd() {
+    return this.#end.fd;
+  }
+
+  /**
+   * Offer this end to the workers of this process: returns a ticket, which one of them passes to openChannel(). Until
+   * then close() withdraws the offer, as does a handshake that fails or times out.
+   */
+  take() {
+    return this.#end.take();
+  }
+
+  /**
+   * Close this process's copy. Call this after starting the child that inherits the descriptor: a child that dies before it
+   * opens the channel is noticed only then. Done automatically when the channel is open or has failed.
+   */
+  close() {
+    this.#end.close();
+  }
+}
+
+/** One end of a socket pair. @implements {OtherEnd} */
+class LentDescriptor {
+  #fd;
+  #ticket = 0;
+
+  /** @param {number} fd */
+  constructor(fd) {
+    this.#fd = fd;
+    native.lendFd(fd);
+  }
+
   get fd() {
     if (this.#fd < 0)
       throw new CrossingsError(
@@ -35,20 +73,12 @@ class Port {
     return this.#fd;
   }
 
-  /**
-   * Offer this end to the workers of this process: returns a ticket, which one of them passes to openChannel(). Until
-   * then close() withdraws the offer, as does a handshake that fails or times out.
-   */
   take() {
     this.#ticket = native.offerFd(this.fd);
     this.#fd = -1;
     return this.#ticket;
   }
 
-  /**
-   * Close this process's copy. Call this after starting the child that inherits the descriptor: a child that dies before it
-   * opens the channel is noticed only then. Done automatically when the channel is open or has failed.
-   */
   close() {
     if (this.#fd >= 0) native.closeFd(this.#fd);
     this.#fd = -1;
@@ -71,7 +101,7 @@ function channelPair(given) {
   const [mine, other] = native.socketPair();
   native.useFd(mine);
   const channel = handshake(mine, options, options.timeout, options.signal);
-  return { channel, port: new Port(other, channel) };
+  return { channel, port: new Port(new LentDescriptor(other), channel) };
 }
 
 /**

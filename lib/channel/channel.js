@@ -264,6 +264,7 @@ class Channel {
    */
   receiveSync(options) {
     const timeoutMs = readTimeout(options);
+    this.#connection.checkMayBlock();
     this.#refuseInTryRead('receiveSync()');
     if (this.#pump.receivers.size > 0)
       throw new CrossingsError(
@@ -426,9 +427,10 @@ class Channel {
   }
 
   async #close() {
-    this.#connection.close();
+    const sent = this.#connection.close();
     this.#arrivals.clear();
     this.#pump.run(); // no call is pending any more: leave the waiting phase
+    if (sent !== undefined) await sent;
   }
 
   [Symbol.dispose ?? Symbol.for('nodejs.dispose')]() {

@@ -1,7 +1,7 @@
 'use strict';
-// One channel's connection to its peer: the two regions, the reading and writing ends of their rings, and the socket, which
-// serves as the doorbell and shows whether the peer is alive. Owns the channel's state, from OPEN to CLOSED (life.js).
-const { CrossingsError, corruptPeer } = require('./errors.js');
+// One channel's connection to its peer: the two regions, the reading and writing ends of their rings, and the doorbell, which
+// also shows whether the peer is alive. Owns the channel's state, from OPEN to CLOSED (life.js).
+const { CrossingsError } = require('./errors.js');
 const {
   CLOSED_WORD,
   FRAME_HEADER_BYTES,
@@ -13,7 +13,6 @@ const {
   maxMessage,
 } = require('./layout.js');
 const { CLOSED, CORRUPT, OPEN, PEER_CLOSED, PEER_DIED, errorOf } = require('./life.js');
-const { native } = require('./native.js');
 const { transferred } = require('./options.js');
 const { AuthRingReader, AuthRingWriter } = require('./ring-auth.js');
 const { RingReader } = require('./ring-reader.js');
@@ -38,7 +37,7 @@ function publishAtExit() {
 
 /**
  * @typedef {object} Ends
- * @property {number} fd
+ * @property {import('./doorbell.js').Bell} bell
  * @property {import('./native.js').NativeRegion} mine
  * @property {import('./native.js').NativeRegion} peer
  * @property {number} uid of the peer
@@ -46,12 +45,12 @@ function publishAtExit() {
  */
 
 class Connection {
-  #fd;
+  #bell;
   #mine;
-  /** @type {import('./native.js').Poller | undefined} */ #poller;
   #onDoorbell;
   #words; // my region as 32-bit words
   #refed = false;
+  #hungUp = false;
   #asleep = 0; // what my region announces that this side is sleeping for: FOR_... bits
   #onEnd;
   #onState;
@@ -67,8 +66,8 @@ class Connection {
    * @param {(error: unknown) => void} onEnd called when this side closes or the peer's memory is corrupt
    * @param {(state: number) => void} onState called when the state changes
    */
-  constructor({ fd, mine, peer }, onDoorbell, onEnd, onState) {
-    this.#fd = fd;
+  constructor({ bell, mine, peer }, onDoorbell, onEnd, onState) {
+    this.#bell = bell;
     this.#mine = mine;
     this.peer = peer;
     this.#onEnd = onEnd;
@@ -85,7 +84,7 @@ class Connection {
 
   /** Start to watch the socket. Called when the channel is complete: nothing after it may fail. */
   watch() {
-    this.#poller = new native.Poller(this.#fd, this.#onDoorbell);
+    this.#bell.watch(this.#onDoorbell);
     if (openConnections.size === 0) process.on('exit', publishAtExit);
     openConnections.add(this);
   }
@@ -178,9 +177,9 @@ class Connection {
   }
 
   ring() {
-    if (this.#fd < 0) return; // the peer has gone
+    if (this.#hungUp) return; // the peer has gone
     this.doorbellsRung++;
-    native.ring(this.#fd);
+    this.#bell.ring();
   }
 
   /** Ring the doorbell if the peer is sleeping until there is room and a read has made room. */
@@ -221,17 +220,21 @@ class Connection {
     return (wanted & changed) !== 0;
   }
 
+  /** Throws if no thread can block until the doorbell rings. */
+  checkMayBlock() {
+    if (this.#bell.cannotBlock !== null) throw new CrossingsError('ERR_UNSUPPORTED', this.#bell.cannotBlock);
+  }
+
   /** Block this thread until the doorbell rings or the timeout expires. @param {number} timeoutMs @returns {boolean} true if it rang */
   waitForDoorbell(timeoutMs) {
-    return native.waitReadable(this.#fd, timeoutMs);
+    return this.#bell.wait(timeoutMs);
   }
 
   /** Set whether this connection keeps the process alive. @param {boolean} yes */
   keepAlive(yes) {
     if (yes === this.#refed || this.state !== OPEN) return;
     this.#refed = yes;
-    if (yes) this.#poller?.ref();
-    else this.#poller?.unref();
+    this.#bell.keepAlive(yes);
   }
 
   /** Drain the doorbell and check for the peer's end. @returns {boolean} true if the peer has closed or died */
@@ -246,16 +249,16 @@ class Connection {
     if (this.state !== OPEN) return false;
     let connected = false;
     try {
-      connected = native.drain(this.#fd);
+      connected = this.#bell.isConnected();
     } catch (error) {
       if (/** @type {any} */ (error).code !== 'ERR_PEER_CORRUPT') throw error;
-      this.#end(CORRUPT, corruptPeer('descriptors with a doorbell'));
+      this.#end(CORRUPT, error);
       return true;
     }
     // Pairs with the store in close(): everything that the peer sent before it closed is in the ring.
     const closed = Atomics.load(this.reader.peerWords, CLOSED_WORD) !== 0;
     if (connected && !closed) return false;
-    this.#closeSocket(); // no further events can come from it
+    this.#hangUp(); // no further events can come from it
     this.reader.endsHere();
     this.#enter(closed ? PEER_CLOSED : PEER_DIED);
     return true;
@@ -274,15 +277,15 @@ class Connection {
     throw error;
   }
 
-  #closeSocket() {
-    this.#poller?.close();
-    if (this.#fd >= 0) native.closeFd(this.#fd);
-    this.#fd = -1;
+  #hangUp() {
+    if (this.#hungUp) return undefined;
+    this.#hungUp = true;
+    return this.#bell.close();
   }
 
   /** @param {number} state @param {unknown} error */
   #end(state, error) {
-    if (state === CORRUPT) this.#poller?.close(); // the socket stays open until close(): the peer still runs
+    if (state === CORRUPT) this.#bell.stopWatching(); // the socket stays open until close(): the peer still runs
     this.#enter(state);
     this.#onEnd(error);
   }
@@ -294,20 +297,24 @@ class Connection {
     this.#onState(state);
   }
 
-  /** Close this side: publish what was written, signal the peer, and release the memory. */
+  /**
+   * Close this side: publish what was written, signal the peer, and release the memory.
+   * @returns {Promise<void> | undefined} pending as long as something is on its way to the peer
+   */
   close() {
     if (this.state < CORRUPT) this.writer.publish();
     this.announceSleep(0);
     // Pairs with the load in answerDoorbell(), and in check_peer() of native/messages.c.
     Atomics.store(this.#words, CLOSED_WORD, 1);
     this.#end(CLOSED, errorOf(CLOSED));
-    this.#closeSocket();
+    const sent = this.#hangUp();
     this.writer.release();
     this.reader.release();
     this.#words = new Int32Array(0);
-    native.releaseRegion(this.#mine.handle, this.#mine.buffer);
-    native.releaseRegion(this.peer.handle, this.peer.buffer);
+    this.#bell.release(this.#mine);
+    this.#bell.release(this.peer);
     this.#mine = this.peer = { ...this.#mine, handle: null, buffer: new ArrayBuffer(0) };
+    return sent;
   }
 }
 

@@ -4,6 +4,7 @@
 const { clearTimeout, now, setTimeout } = require('./clock.js');
 const { EMFILE, ENFILE } = require('node:os').constants.errno;
 const { Channel } = require('./channel.js');
+const { Doorbell } = require('./doorbell.js');
 const { CrossingsError } = require('./errors.js');
 const { native } = require('./native.js');
 const { onAbort, throwIfAborted } = require('./signals.js');
@@ -11,12 +12,13 @@ const { onAbort, throwIfAborted } = require('./signals.js');
 /** @typedef {ReturnType<typeof import('./options.js').readOptions>} Options */
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
 /** @typedef {import('./native.js').NativeRegion} Region */
+/** @typedef {import('./usage.js').Memory} Memory */
 
 /**
  * What a server does besides the protocol. admit() and open() throw to refuse the peer.
  * @typedef {object} Checks
  * @property {(uid: number) => void} admit called before anything is sent
- * @property {(uid: number, mine: Region, peer: Region) => void} open called when the peer's region has been received
+ * @property {(uid: number, mine: Memory, peer: Memory) => void} open called when the peer's region has been received
  * @property {(handshake: Handshake) => boolean} makeRoom called when there are no descriptors for this handshake; returns true if it has released some
  *
  * @typedef {object} Handshake
@@ -124,7 +126,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
         sendHello(mine);
       }
       end();
-      resolve(new Channel({ fd, mine, peer: theirs, ...peer }, options));
+      resolve(new Channel({ bell: new Doorbell(fd), mine, peer: theirs, ...peer }, options));
     } catch (error) {
       if (theirs) native.releaseRegion(theirs.handle, theirs.buffer);
       ended = false;

@@ -4,7 +4,7 @@ const { now, setTimeout } = require('./clock.js');
 const { setMaxListeners } = require('node:events');
 const { resolve } = require('node:path');
 const { CrossingsError } = require('./errors.js');
-const { startHandshake } = require('./handshake.js');
+const { Listener } = require('./listener.js');
 const { native } = require('./native.js');
 const { MAX_PATH_BYTES, readOptions, readPath, readSignal } = require('./options.js');
 const { Queue } = require('./queue.js');
@@ -28,9 +28,9 @@ const listening = new Set();
 
 /** Listens at a path and creates a channel for each client. */
 class Server {
-  #fd;
+  #clients;
   #options;
-  #poller;
+  #closed = false;
   /** @type {AChannel[]} */ #ready = [];
   /** @type {InstanceType<typeof Queue<{resolve: (channel: AChannel) => void, reject: (error: unknown) => void}>>} */
   #accepting = new Queue();
@@ -42,21 +42,20 @@ class Server {
   /** @type {unknown} */ #lastRefusal = null;
   #unreferenced = false;
 
-  /** @param {string} path @param {number} fd @param {Options} options */
-  constructor(path, fd, options) {
+  /** @param {string} path @param {import('./listener.js').Clients<any>} clients @param {Options} options */
+  constructor(path, clients, options) {
     setMaxListeners(0, this.#stop.signal); // each handshake in progress adds a listener
     /** The absolute path of the socket. */
     this.path = path;
-    this.#fd = fd;
+    this.#clients = clients;
     this.#options = options;
-    this.#usage = new Usage(options);
+    this.#usage = new Usage(options, clients.isReleased);
     this.#checks = {
       admit: (/** @type {number} */ uid) => this.#usage.check(uid, 1, options.capacity),
       open: this.#usage.add.bind(this.#usage),
       makeRoom: (/** @type {Handshake} */ handshake) => this.#makeRoom(0, handshake),
     };
-    this.#poller = new native.Poller(fd, () => this.#acceptClients());
-    this.#poller.ref();
+    clients.watch(() => this.#acceptClients());
     if (listening.size === 0) process.on('exit', removeFiles);
     listening.add(this);
     onAbort(
@@ -67,7 +66,7 @@ class Server {
 
   /** Has close() been called? */
   get closed() {
-    return this.#fd < 0;
+    return this.#closed;
   }
 
   /** The number of failed accepts and handshakes, and the last error. */
@@ -80,17 +79,17 @@ class Server {
    * handshakes run concurrently, so an unresponsive client does not delay the others.
    */
   #acceptClients() {
-    for (let accepted = 0; accepted < ACCEPTS_PER_TURN && this.#fd >= 0; accepted++) {
-      if (this.#ready.length >= MAX_UNACCEPTED) return this.#poller.pause(); // further clients wait in the kernel's queue
-      let fd = -1;
+    for (let accepted = 0; accepted < ACCEPTS_PER_TURN && !this.#closed; accepted++) {
+      if (this.#ready.length >= MAX_UNACCEPTED) return this.#clients.pause(); // further clients wait in the kernel's queue
+      let client;
       try {
-        fd = native.accept(this.#fd);
+        client = this.#clients.accept();
       } catch (error) {
         if (this.#makeRoom(SILENT_MS)) continue;
         return this.#acceptFailed(error);
       }
-      if (fd < 0) return;
-      this.#begin(fd);
+      if (client === undefined) return;
+      this.#begin(client);
     }
   }
 
@@ -101,7 +100,7 @@ class Server {
    */
   #acceptFailed(error) {
     this.#refuse(error);
-    this.#poller.pause();
+    this.#clients.pause();
     setTimeout(() => this.#resume(), PAUSE_MS).unref(); // the poller keeps the process alive if it is referenced
   }
 
@@ -120,15 +119,14 @@ class Server {
   }
 
   #resume() {
-    if (this.#fd >= 0) this.#poller.resume();
+    if (!this.#closed) this.#clients.resume();
   }
 
-  /** Start the handshake with a client. @param {number} fd */
-  #begin(fd) {
-    native.useFd(fd); // openChannel() must not take it
+  /** Start the handshake with a client. @param {any} client */
+  #begin(client) {
     const victim = this.#handshakes.size >= MAX_HANDSHAKES && findVictim(this.#handshakes);
     if (victim) this.#drop(victim);
-    const handshake = startHandshake(fd, this.#options, this.#options.timeout, this.#stop.signal, this.#checks);
+    const handshake = this.#clients.handshake(client, this.#options, this.#stop.signal, this.#checks);
     this.#handshakes.add(handshake);
     if (this.#unreferenced) handshake.keepAlive(false);
     handshake.channel
@@ -160,7 +158,7 @@ class Server {
 
   /** @param {AChannel} channel */
   #deliver(channel) {
-    if (this.#fd < 0) {
+    if (this.#closed) {
       channel.close();
       return;
     }
@@ -181,7 +179,7 @@ class Server {
   async accept(options) {
     const signal = readSignal(options);
     throwIfAborted(signal);
-    if (this.#fd < 0) throw new CrossingsError('ERR_CLOSED', 'The server is closed.');
+    if (this.#closed) throw new CrossingsError('ERR_CLOSED', 'The server is closed.');
     const ready = this.#ready.shift();
     if (ready) {
       this.#resume();
@@ -208,7 +206,7 @@ class Server {
 
   /** Iterates over the channels of new clients until the server is closed. @returns {AsyncGenerator<AChannel, void, void>} */
   async *[Symbol.asyncIterator]() {
-    while (this.#fd >= 0) {
+    while (!this.#closed) {
       try {
         yield await this.accept();
       } catch (error) {
@@ -220,7 +218,7 @@ class Server {
 
   /** Listening keeps the process alive (the default). */
   ref() {
-    if (this.#unreferenced && !this.closed) this.#poller.ref();
+    if (this.#unreferenced && !this.#closed) this.#clients.ref();
     this.#unreferenced = false;
     for (const handshake of this.#handshakes) handshake.keepAlive(true);
     return this;
@@ -228,7 +226,7 @@ class Server {
 
   /** Listening does not keep the process alive. */
   unref() {
-    if (!this.closed) this.#poller.unref();
+    if (!this.#closed) this.#clients.unref();
     this.#unreferenced = true;
     for (const handshake of this.#handshakes) handshake.keepAlive(false);
     return this;
@@ -236,7 +234,7 @@ class Server {
 
   /** Stop listening and remove the socket file. Channels that accept() has returned stay open; all others are closed. */
   async close() {
-    if (this.#fd < 0) return;
+    if (this.#closed) return;
     this.removeFile();
     const error = new CrossingsError('ERR_CLOSED', 'The server is closed.');
     this.#stop.abort(error);
@@ -249,9 +247,8 @@ class Server {
 
   /** Stop listening without closing anything else. Called when the process exits. */
   removeFile() {
-    this.#poller.close(); // before the descriptor: the event loop of a worker goes on after its 'exit' event
-    if (this.#fd >= 0) native.unlisten(this.#fd);
-    this.#fd = -1;
+    if (!this.#closed) this.#clients.close();
+    this.#closed = true;
     if (listening.delete(this) && listening.size === 0) process.off('exit', removeFiles);
   }
 
@@ -319,7 +316,7 @@ async function listen(path, given) {
   throwIfAborted(options.signal);
   const absolute = resolve(where);
   const short = Buffer.byteLength(absolute) <= MAX_PATH_BYTES ? absolute : where;
-  const server = new Server(short, await open(short, options), options);
+  const server = new Server(short, new Listener(await open(short, options)), options);
   if (options.signal && isAborted(options.signal)) await server.close();
   return server;
 }

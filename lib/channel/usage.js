@@ -2,24 +2,28 @@
 // What each user has open at one server: channels, and the bytes of their rings. A user above a limit is refused, and no
 // user's channels count against another's.
 const { CrossingsError } = require('./errors.js');
-const { native } = require('./native.js');
 
 const FEW = 32; // channels, among which the closed ones may stay
 
 /**
- * @typedef {import('./native.js').NativeRegion} Region
+ * @typedef {{capacity: number, handle: unknown}} Memory a region
  * @typedef {{bytes: number, handle: unknown}} Entry a channel: the bytes of both rings, and the region that it releases when it closes
  */
 
 class Usage {
   #maxChannels;
   #maxBytes;
+  #isReleased;
   /** @type {Map<number, Entry[]>} */ #users = new Map(); // with channels that are closed, until #removeClosed()
   #size = 0; // channels of all users, also closed ones
   #removeAt = FEW; // the size at which closed channels are removed: twice what was open the last time
 
-  /** @param {{maxChannelsPerUser: number, maxBytesPerUser: number}} options */
-  constructor({ maxChannelsPerUser, maxBytesPerUser }) {
+  /**
+   * @param {{maxChannelsPerUser: number, maxBytesPerUser: number}} options
+   * @param {(handle: any) => boolean} isReleased has the channel of this region been closed?
+   */
+  constructor({ maxChannelsPerUser, maxBytesPerUser }, isReleased) {
+    this.#isReleased = isReleased;
     this.#maxChannels = maxChannelsPerUser;
     this.#maxBytes = maxBytesPerUser;
   }
@@ -40,7 +44,7 @@ class Usage {
     );
   }
 
-  /** Count a channel that is about to open. Throws as check() does. @param {number} uid @param {Region} mine @param {Region} peer */
+  /** Count a channel that is about to open. Throws as check() does. @param {number} uid @param {Memory} mine @param {Memory} peer */
   add(uid, mine, peer) {
     const bytes = mine.capacity + peer.capacity;
     this.check(uid, 1, bytes);
@@ -69,7 +73,7 @@ class Usage {
   #removeClosed() {
     this.#size = 0;
     for (const [uid, entries] of this.#users) {
-      const open = entries.filter(({ handle }) => !native.isReleased(handle));
+      const open = entries.filter(({ handle }) => !this.#isReleased(handle));
       if (open.length > 0) this.#users.set(uid, open);
       else this.#users.delete(uid);
       this.#size += open.length;

@@ -122,7 +122,7 @@ test('a server that reaches no limit forgets the channels that are closed', asyn
   const script = `
     const { native } = require(${JSON.stringify(require.resolve('../../lib/channel/native.js'))});
     const { Usage } = require(${JSON.stringify(require.resolve('../../lib/channel/usage.js'))});
-    const usage = new Usage({ maxChannelsPerUser: 1e9, maxBytesPerUser: 1e15 });
+    const usage = new Usage({ maxChannelsPerUser: 1e9, maxBytesPerUser: 1e15 }, native.isReleased);
     const region = () => native.createRegion(65536, false, false);
     const handles = [];
     const add = (close) => {
