@@ -72,7 +72,16 @@
     {
       # The addon of require('crossings'). Node-API 8: one binary for Node 20 and all later versions.
       'target_name': 'crossings',
-      'sources': ['native/addon.cc', 'native/descriptors.cc', '<@(native)'],
+      'sources': [
+        'native/addon/addon.cc',
+        'native/addon/descriptors.cc',
+        'native/addon/loop-poller.cc',
+        'native/addon/regions.cc',
+        'native/addon/sockets.cc',
+        'native/addon/thread-poller.cc',
+        'native/addon/watcher.cc',
+        '<@(native)',
+      ],
       'include_dirs': ["<!(node -p \"require('node-addon-api').include_dir\")"],
       # The last define: a worker that is being terminated accepts no exception; without it, the process would abort.
       'defines': ['NAPI_VERSION=8', 'NAPI_CPP_EXCEPTIONS', 'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS'],

@@ -15,7 +15,7 @@ const { root } = require('./support.js');
 const ROOMS = [
   { files: ['package.json'], uses: [] },
   { files: ['native/'], uses: [] },
-  { files: ['native/addon.cc'], uses: ['native/'] },
+  { files: ['native/addon/'], uses: ['native/'] },
   { files: ['native/examples/'], uses: ['native/'] },
   { files: ['c-bench/mechanism.h'], uses: [] },
   { files: ['c-bench/*'], uses: ['c-bench/mechanism.h', 'native/'] },
@@ -261,7 +261,11 @@ test('only the two addons know Node-API', () => {
   const knowing = Object.entries(readSources()).filter(
     ([path, text]) => C_FILE.test(path) && /^#include <(napi|node_api|uv)\.h>/m.test(text),
   );
-  expect(knowing.map(([path]) => path)).toEqual(['native/addon.cc', 'c-bench/prove/addon.c']);
+  expect(knowing.map(([path]) => path)).toEqual([
+    'native/addon/addon.h',
+    'native/addon/loop-poller.cc',
+    'c-bench/prove/addon.c',
+  ]);
 });
 
 test('what ships does not use the tools of the tests', () => {

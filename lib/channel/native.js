@@ -3,6 +3,7 @@
 const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 const { CrossingsError } = require('./errors.js');
+const { lacksLoopPoller } = require('./runtime.js');
 
 /**
  * @typedef {object} NativeRegion
@@ -19,7 +20,7 @@ const { CrossingsError } = require('./errors.js');
  * @property {() => void} resume
  * @property {() => void} close
  *
- * @typedef {object} Native as native/addon.cc describes it
+ * @typedef {object} Native as the files of native/addon/ describe it
  * @property {(capacity: number, neverSleeps: boolean, mayShare: boolean, authenticated?: boolean) => NativeRegion} createRegion
  * @property {(handle: unknown, buffer: ArrayBuffer | SharedArrayBuffer) => void} releaseRegion
  * @property {(path: string, others: boolean, unlocked?: boolean) => number} listen
@@ -88,6 +89,7 @@ for (const name of [
   /** @type {any} */ (native)[name] = translated(raw[name]);
 }
 
-native.Poller = new Proxy(raw.Poller, { construct: translated(Reflect.construct) });
+const Poller = lacksLoopPoller ? raw.ThreadPoller : raw.LoopPoller;
+native.Poller = new Proxy(Poller, { construct: translated(Reflect.construct) });
 
 module.exports = { native };

@@ -12,7 +12,7 @@
 #include <set>
 
 extern "C" {
-#include "handshake.h"
+#include "../handshake.h"
 }
 
 /* The descriptors of one thread. Destroyed when the thread ends, however it ends. */

@@ -1,0 +1,191 @@
+// Regions: mapped memory, with one JavaScript buffer over each, and the hellos that exchange them.
+
+#include "addon.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+
+namespace {
+
+// The memory is freed when both its holders are gone: the region's handle and the buffer over the region.
+struct Mapping {
+    struct region region;
+    std::atomic<int> holders{2};
+    bool shared = false; // a SharedArrayBuffer, which cannot be detached
+    bool released = false;
+};
+
+void LetGo(Mapping *mapping) {
+    if (mapping->holders.fetch_sub(1) == 1) {
+        region_release(&mapping->region);
+        delete mapping;
+    }
+}
+
+void BufferIsGone(napi_env, void *, void *hint) {
+    LetGo(static_cast<Mapping *>(hint));
+}
+
+// Called on any thread, without an environment.
+void SharedBufferIsGone(void *, void *hint) {
+    LetGo(static_cast<Mapping *>(hint));
+}
+
+using CreateShared = napi_status (*)(napi_env, void *, size_t, void (*)(void *, void *), void *, napi_value *);
+
+// Node 22 and later have this function. No Node-API version that Node 20 supports declares it, so look it up.
+CreateShared FindCreateShared() {
+    return reinterpret_cast<CreateShared>(dlsym(RTLD_DEFAULT, "node_api_create_external_sharedarraybuffer"));
+}
+
+// One holder of a mapping until it is handed out. When a worker is being terminated, any call that makes a JavaScript
+// value may throw.
+struct Holder {
+    Mapping *mapping;
+    explicit Holder(Mapping *held) : mapping(held) {
+    }
+    Holder(const Holder &) = delete;
+    Holder &operator=(const Holder &) = delete;
+    ~Holder() {
+        if (mapping)
+            LetGo(mapping);
+    }
+    void HandOut() {
+        mapping = nullptr;
+    }
+};
+
+// A key as four 32-bit integers, or null.
+Napi::Value KeyOf(Napi::Env env, const struct region &region, bool authenticated) {
+    if (!authenticated)
+        return env.Null();
+    int32_t parts[4];
+    static_assert(sizeof parts == sizeof region.key, "a key has 128 bits");
+    memcpy(parts, &region.key, sizeof parts);
+    Napi::Array key = Napi::Array::New(env, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        key.Set(i, Napi::Number::New(env, parts[i]));
+    return key;
+}
+
+// Takes ownership of a mapped region. Returns {handle, buffer, capacity, neverSleeps, key}.
+Napi::Object Wrap(Napi::Env env, const struct region &region, bool mayShare, bool authenticated) {
+    auto *mapping = new Mapping{};
+    mapping->region = region;
+    Holder of_handle(mapping), of_buffer(mapping);
+    auto handle = Napi::External<Mapping>::New(env, mapping, [](Napi::Env, Mapping *held) { LetGo(held); });
+    of_handle.HandOut();
+    size_t bytes = region_mapped_bytes(region.capacity);
+    static const CreateShared create_shared = FindCreateShared();
+    napi_value buffer = nullptr;
+    napi_status status = napi_generic_failure;
+    if (mayShare && create_shared) {
+        status = create_shared(env, region.header, bytes, SharedBufferIsGone, mapping, &buffer);
+        mapping->shared = status == napi_ok;
+    }
+    if (status != napi_ok)
+        status = napi_create_external_arraybuffer(env, region.header, bytes, BufferIsGone, mapping, &buffer);
+    if (status != napi_ok)
+        Throw(env, "ERR_SYSTEM", "This JavaScript runtime does not support buffers over external memory");
+    of_buffer.HandOut();
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("handle", handle);
+    result.Set("buffer", Napi::Value(env, buffer));
+    result.Set("capacity", Napi::Number::New(env, region.capacity));
+    result.Set("neverSleeps", Napi::Boolean::New(env, region.flags & RING_FLAG_NEVER_SLEEPS));
+    result.Set("key", KeyOf(env, region, authenticated));
+    return result;
+}
+
+Mapping *MappingOf(const Napi::Value &handle) {
+    return handle.As<Napi::External<Mapping>>().Data();
+}
+
+// createRegion(capacity, neverSleeps, mayShare, authenticated?)
+Napi::Value CreateRegion(const Napi::CallbackInfo &info) {
+    struct region region;
+    bool never_sleeps = info[1].As<Napi::Boolean>();
+    bool authenticated = info.Length() > 3 && info[3].ToBoolean();
+    uint32_t capacity = info[0].As<Napi::Number>().Uint32Value();
+    if (region_create(&region, capacity,
+                      (never_sleeps ? RING_FLAG_NEVER_SLEEPS : 0) | (authenticated ? RING_FLAG_AUTHENTICATED : 0)))
+        ThrowSystem(info.Env(), "Cannot create a shared-memory region of " + std::to_string(capacity) + " bytes");
+    return Wrap(info.Env(), region, info[2].As<Napi::Boolean>(), authenticated);
+}
+
+// releaseRegion(handle, buffer): frees the memory immediately. Views of the buffer must not be used afterwards. A view
+// that is used anyway is empty or reads zeros; it never crashes the process.
+void ReleaseRegion(const Napi::CallbackInfo &info) {
+    Mapping *mapping = MappingOf(info[0]);
+    struct region *region = &mapping->region;
+    if (mapping->released)
+        return;
+    mapping->released = true;
+    if (region->fd >= 0)
+        close(region->fd);
+    region->fd = -1;
+    size_t bytes = region_mapped_bytes(region->capacity);
+    if (!mapping->shared && napi_detach_arraybuffer(info.Env(), info[1]) == napi_ok) {
+        munmap(region->header, bytes);
+        region->header = nullptr;
+        return;
+    }
+    // The buffer cannot be detached: private zero pages replace the region until the buffer is collected.
+    mmap(region->header, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+// ---- Hellos ----
+
+// sendHello(descriptor, handle) -> true when it has been sent; false: try again
+Napi::Value SendHello(const Napi::CallbackInfo &info) {
+    struct region *region = &MappingOf(info[1])->region;
+    enum handshake_status status = handshake_send(IntegerAt(info, 0), region);
+    if (status != HANDSHAKE_OK && status != HANDSHAKE_AGAIN)
+        ThrowHandshake(info.Env(), status, "Handshake failed", "");
+    if (status == HANDSHAKE_OK) {
+        close(region->fd); // the peer has it now
+        region->fd = -1;
+    }
+    return Napi::Boolean::New(info.Env(), status == HANDSHAKE_OK);
+}
+
+// receiveHello(descriptor, mayShare, maxCapacity?, authenticated?) -> the peer's region, or null: not received yet
+Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
+    struct region region;
+    char reason[HANDSHAKE_REASON_BYTES] = "";
+    bool authenticated = info.Length() > 3 && info[3].ToBoolean();
+    enum handshake_status status = handshake_receive(IntegerAt(info, 0), authenticated, &region, reason);
+    if (status == HANDSHAKE_AGAIN)
+        return info.Env().Null();
+    if (status != HANDSHAKE_OK)
+        ThrowHandshake(info.Env(), status, "Handshake failed", reason);
+    uint32_t most = info.Length() > 2 ? info[2].As<Napi::Number>().Uint32Value() : RING_MAX_CAPACITY;
+    if (region.capacity > most) {
+        uint32_t capacity = region.capacity;
+        region_release(&region);
+        Throw(info.Env(), "ERR_LIMIT_EXCEEDED",
+              "The peer's ring has " + std::to_string(capacity) + " bytes; the option maxPeerCapacity allows " +
+                  std::to_string(most));
+    }
+    return Wrap(info.Env(), region, info[1].As<Napi::Boolean>(), authenticated);
+}
+
+// isReleased(handle) -> has releaseRegion() been called?
+Napi::Value IsReleased(const Napi::CallbackInfo &info) {
+    return Napi::Boolean::New(info.Env(), MappingOf(info[0])->released);
+}
+
+} // namespace
+
+void ExportRegions(Napi::Object exports) {
+    Export(exports, "createRegion", CreateRegion);
+    Export(exports, "releaseRegion", ReleaseRegion);
+    Export(exports, "sendHello", SendHello);
+    Export(exports, "receiveHello", ReceiveHello);
+    Export(exports, "isReleased", IsReleased);
+    exports.Set("hasSharedBuffers", Napi::Boolean::New(exports.Env(), FindCreateShared() != nullptr));
+}
