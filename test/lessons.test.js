@@ -1,6 +1,6 @@
 'use strict';
 // The framework of the lessons: programs are confined, their figures are read, and every folder is complete and consistent.
-const { spawn } = require('node:child_process');
+const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
 const { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -11,7 +11,7 @@ const { listLessons, listPitfalls } = require('../lib/lessons/folders.js');
 const { describeLesson } = require('../lib/lessons/lesson.js');
 const { accepts, conditionsIn, figuresUsed, fill, rightAnswer } = require('../lib/lessons/outcomes.js');
 const { explainTerms, readGlossary, sectionsOf, toHtml } = require('../lib/lessons/text.js');
-const { eventsOf, root, run, until } = require('./support.js');
+const { built, eventsOf, root, run, until } = require('./support.js');
 
 const lessons = listLessons();
 /** @param {string[]} command @param {string[]} [options] */
@@ -49,6 +49,21 @@ describe.each([
     expect(folder).toMatch(/crossings-lesson-/);
     expect(existsSync(folder)).toBe(false);
     expect(readdirSync('/dev/shm')).not.toContain(`crossings-test-${pid}`);
+  });
+
+  test('leaves the files of others in /dev/shm, whatever their names', () => {
+    const others = [1, 2, 3].map((number) => `/dev/shm/crossings-other-${number}-${process.pid}.tmp`);
+    for (const file of others) writeFileSync(file, '');
+    confine(['true'], plain);
+    expect(others.filter((file) => !existsSync(file))).toEqual([]);
+    for (const file of others) rmSync(file);
+  });
+
+  test('inherits no descriptors', () => {
+    const script = 'exec 5</dev/null 6>&1 77</dev/null 300</dev/null; exec "$@"';
+    const confined = [built('crossings-lessons'), '--confine', ...plain, '--exec', '--', 'ls', '/proc/self/fd'];
+    const { stdout } = spawnSync('bash', ['-c', script, 'bash', ...confined], { encoding: 'utf8' });
+    expect(of(eventsOf(stdout), 'output').map(({ line }) => line)).toEqual(['0', '1', '2', '3']); // 3: of ls
   });
 
   test('cannot fill the memory of the machine, nor that of its reader', () => {

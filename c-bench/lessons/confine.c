@@ -15,10 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
 
 /* What the program's parent tells the guard. */
 struct message {
@@ -46,14 +52,23 @@ static void tell(const struct pipes *pipes, const struct message *message) {
 
 /* ---- The program ---- */
 
+/* Close all descriptors but the standard ones: the program must not have what this process has inherited. */
+static void close_others(void) {
+    if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) == 0)
+        return;
+    struct rlimit most; /* before Linux 5.9 */
+    rlim_t end = getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur < 65536 ? most.rlim_cur : 65536;
+    for (int fd = STDERR_FILENO + 1; fd < (int)end; fd++)
+        close(fd);
+}
+
 __attribute__((noreturn)) static void be_program(const struct confinement *how, const struct pipes *pipes,
                                                  const char *folder) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
     dup2(pipes->out[1], STDOUT_FILENO);
     dup2(pipes->error[1], STDERR_FILENO);
-    for (int fd = STDERR_FILENO + 1; fd < 64; fd++)
-        close(fd);
+    close_others();
     if (chdir(folder)) {
         perror("Cannot enter the temporary folder");
         exit(126);
@@ -109,9 +124,10 @@ __attribute__((noreturn)) static void be_parent(const struct confinement *how, c
 
 /* ---- The guard ---- */
 
-/* Start the program's parent: with namespaces if permitted, as root or with a user namespace. Reports which it was. */
+/* Start the program's parent: with namespaces if permitted, as root or with a user namespace. Reports which it was.
+ * *program: the program's id, or 0 if it has namespaces, where the id says nothing to the guard. */
 static pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder,
-                          struct message *message) {
+                          struct message *message, pid_t *program) {
     char refused[sizeof message->text] = "";
     for (int attempt = how->plain ? 2 : geteuid() == 0 ? 0 : 1; attempt < 3; attempt++) {
         pid_t parent = attempt < 2 ? fork_into_namespaces(attempt == 1) : fork();
@@ -129,6 +145,7 @@ static pid_t start_parent(const struct confinement *how, struct pipes *pipes, co
             event_string("refused", *refused ? refused : NULL);
             event_integer("pid", (uint64_t)message->pid);
             event_end();
+            *program = attempt < 2 ? 0 : message->pid;
             return parent;
         }
         memcpy(refused, message->text, sizeof refused);
@@ -215,8 +232,8 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
     struct message message = {0};
     if (!signal_with_parent(owner, SIGTERM) || pipe(pipes.out) || pipe(pipes.error) || pipe(pipes.status))
         _exit(1);
-    pid_t parent = start_parent(how, &pipes, folder, &message);
-    pid_t program = message.pid;
+    pid_t program = 0;
+    pid_t parent = start_parent(how, &pipes, folder, &message, &program);
     close(pipes.out[1]);
     close(pipes.error[1]);
     close(pipes.status[1]);
