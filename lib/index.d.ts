@@ -67,7 +67,7 @@ export interface Waiting {
   signal?: AbortSignal;
 }
 
-/** A read-only look at a message where it lies; good until the function that it was given to returns. */
+/** A read-only view of a message in the peer's memory. It is valid until the callback returns. */
 export interface Cursor {
   /** Bytes. */
   readonly length: number;

@@ -26,7 +26,7 @@
 #define SYS_close_range 436
 #endif
 
-/* What the program's parent tells the guard. */
+/* Sent by the program's parent to the guard. */
 struct message {
     enum { READY = 1, REFUSED, ENDED } kind;
     int status; /* of the program, from waitpid() */

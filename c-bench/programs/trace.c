@@ -19,7 +19,7 @@ static const char usage[] =
     "  --timeout S       end the command after S seconds, 1 to 86400 (default 60)\n"
     "  --events N        record at most N calls, up to 10000000; count the others (default 200000)\n"
     "  --tasks N         end the command if it has more than N processes and threads, up to 1000 (default 256)\n"
-    "  --payload BYTES   record so many bytes of each buffer, 0 to 256 (default 256)\n"
+    "  --payload BYTES   record at most BYTES of each buffer, 0 to 256 (default 256)\n"
     "  --parent PID      end when the parent process, which must be PID, ends\n"
     "  --help            print this help and exit\n";
 

@@ -15,7 +15,7 @@ size_t tracee_read(const struct tracee *tracee, uint64_t address, void *target, 
 
 void tracee_read_text(const struct tracee *tracee, uint64_t address, char *target, size_t bytes) {
     size_t got = 0;
-    /* Page by page: what lies behind the string may not be readable. */
+    /* Page by page: the memory after the string may not be readable. */
     while (got < bytes - 1) {
         size_t page = 4096 - (address + got) % 4096, room = bytes - 1 - got;
         size_t more = tracee_read(tracee, address + got, target + got, page < room ? page : room);

@@ -1,6 +1,6 @@
 'use strict';
 // The texts of lessons and pitfalls: Markdown in sections, rendered to HTML without scripts, with the terms of the glossary
-// explained where each first stands.
+// explained where each first appears.
 const { existsSync, readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { Marked } = require('marked');

@@ -13,7 +13,7 @@ const {
 } = require('./environment.js');
 
 const MAX_SHOWN = 0.99; // of the progress, until the run has ended
-/** The tests shorten runs with this variable: so many rounds instead of a time budget, and fewer messages. */
+/** The tests shorten runs with this variable: a number of rounds instead of a time budget, and fewer messages. */
 const FIXED_ROUNDS = Number(process.env.CROSSINGS_TEST_ROUNDS ?? 0);
 const SHORTER = 20;
 

@@ -1,4 +1,4 @@
-// Figures as bars, with the numbers beside them; a second run stands below the first.
+// Figures as bars, with the numbers beside them; a second run is shown below the first.
 import { h } from '../shared/dom.js';
 import { significant } from '../shared/format.js';
 

@@ -1,5 +1,5 @@
 // One moment of a recording that ships, for an iframe of another page: /?embed&mechanism=pipe&event=17. It needs no token, because
-// a browser does not send the lab's cookie from a frame of another site. docs/lab.md tells who may frame it.
+// a browser does not send the lab's cookie from a frame of another site. docs/lab.md states who may frame it.
 import './elements/trace-moment.js';
 import { dataAddress, isLive } from '../shared/api.js';
 import { byId, h, showText } from '../shared/dom.js';

@@ -89,7 +89,7 @@ function verdictOf({ difference: { low, high }, better, noise }, adjustedP) {
 
 /**
  * The answers to all questions of one comparison. A verdict requires both: a rank test that remains below 5 % after Holm's
- * correction for the number of questions, and an interval that lies entirely beyond the noise.
+ * correction for the number of questions, and an interval entirely beyond the noise.
  * @param {readonly Question[]} questions
  * @param {boolean} [trusted] false: the samples allow no verdict, whatever they say
  * @returns {Answer[]}
@@ -105,7 +105,7 @@ function answer(questions, trusted = true) {
 }
 
 /**
- * The smallest p-value that the rank test can give for so many observations: 2 of all arrangements.
+ * The smallest p-value that the rank test can give for this many observations: 2 of all arrangements.
  * @param {number} m
  * @param {number} n
  */

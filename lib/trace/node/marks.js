@@ -1,5 +1,5 @@
 'use strict';
-// Reads the marks that lines.js left among a program's calls, and tells which line of JavaScript each call belongs to.
+// Reads the marks that lines.js left among a program's calls, and finds the line of JavaScript that each call belongs to.
 const { join } = require('node:path');
 
 /** @typedef {import('../../measure/programs.js').ProgramEvent} Line */

@@ -51,7 +51,7 @@ function kindOf({ target, mode = 0 }) {
   return KINDS.find(([pattern]) => pattern.test(target))?.[1] ?? FILE_KINDS[mode] ?? 'file';
 }
 
-/** A key that all descriptors of one object have; null if only its history tells. @param {RawDescriptor} raw */
+/** A key that all descriptors of one object have; null if only its history identifies it. @param {RawDescriptor} raw */
 function keyOf({ target, device, inode, number }) {
   if (number !== undefined) return `eventfd:${number}`;
   if (target.startsWith('anon_inode:')) return null;

@@ -1,7 +1,7 @@
 'use strict';
 // Why nothing happens: what each thread of a program waits for, who could wake it, and whether they all wait for each
-// other. A thread is deadlocked if everybody who could wake it is deadlocked. Whoever is outside the program, a clock or
-// a signal could wake any thread that waits for them, so such a thread is not deadlocked.
+// other. A thread is deadlocked if only deadlocked threads could wake it. A thread that waits for a clock, a signal or a
+// process outside the program can still be woken, so it is not deadlocked.
 
 /** @typedef {InstanceType<typeof import('./recorder.js').Recorder>} Recorder */
 /** @typedef {{pid: number, tid: number, name: string, state: string, call: string | null, t?: number, args?: string[], words?: string[]}} Task */
