@@ -3,32 +3,23 @@
 // and later also have SharedArrayBuffer over our memory, which Node 20 lacks. Their binaries are large; they are
 // downloaded from the npm registry into build/nodes in CI, or with ALL_NODES=1.
 const { execFileSync, spawnSync } = require('node:child_process');
-const { existsSync, mkdirSync, writeFileSync } = require('node:fs');
+const { existsSync } = require('node:fs');
 const { join } = require('node:path');
+const { downloadFromNpm, folderOf } = require('./matrix/downloads.js');
 const { root } = require('./support.js');
 
 const wanted = Boolean(process.env.CI || process.env.ALL_NODES);
 const tests = ['test/channel/', 'test/lab-command.test.js'];
 
-/** Where the binary of a Node is, or will be. @param {number} major */
-const folderOf = (major) => join(root, 'build', 'nodes', String(major));
 const packageName = `node-linux-${process.arch}`;
 const binaryOf = (/** @type {number} */ major) => join(folderOf(major), 'node_modules', packageName, 'bin', 'node');
-
-/** @param {number} major */
-function download(major) {
-  mkdirSync(folderOf(major), { recursive: true });
-  writeFileSync(join(folderOf(major), 'package.json'), '{"private": true}');
-  const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', `${packageName}@${major}`];
-  spawnSync('npm', install, { cwd: folderOf(major), stdio: 'ignore', timeout: 120_000 });
-}
 
 /** Why a Node cannot be tested here, or an empty string. @param {number} major */
 function obstacle(major) {
   if (existsSync(binaryOf(major))) return '';
   if (!wanted) return ' (skipped: not downloaded; ALL_NODES=1 downloads it)';
-  download(major);
-  return existsSync(binaryOf(major)) ? '' : ' (skipped: its download failed)';
+  const failure = downloadFromNpm(major, `${packageName}@${major}`);
+  return failure && ` (skipped: ${failure})`;
 }
 
 for (const major of [22, 24, 26]) {

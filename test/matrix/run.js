@@ -1,0 +1,94 @@
+'use strict';
+// npm run test:matrix: packs the package, installs it under every runtime and package manager, and uses it there.
+const { execFileSync } = require('node:child_process');
+const { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join, resolve } = require('node:path');
+const { parseArgs } = require('node:util');
+const { root } = require('../support.js');
+const { runMatrix } = require('./matrix.js');
+const { startRegistry } = require('./registry.js');
+const { count, render } = require('./table.js');
+
+const HELP = `npm run test:matrix -- [--only WORDS] [--short] [--json FILE] [--tarball FILE] [--jobs N]
+
+Installs the package under every runtime and package manager, uses it there, and lets every two runtimes talk.
+Exits with 1 if anything failed.
+
+  --only WORDS     only rows that contain one of these comma-separated words, such as "bun", "pnpm" or "node 22 ← deno"
+  --short          with this machine's npm, and with the runtimes that are downloaded already
+  --json FILE      also write the result as JSON
+  --tarball FILE   test this tarball instead of packing the checkout
+  --jobs N         rows at the same time (default 2)
+`;
+
+function readArguments() {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', default: '' },
+      short: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      tarball: { type: 'string' },
+      jobs: { type: 'string', default: '2' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const words = values.only.toLowerCase().split(',').filter(Boolean);
+  const jobs = Number(values.jobs);
+  if (!Number.isInteger(jobs) || jobs < 1) throw new Error(`--jobs must be a positive integer; got ${values.jobs}`);
+  /** @param {string} row */
+  const wanted = (row) => words.length === 0 || words.some((word) => row.toLowerCase().includes(word.trim()));
+  return { ...values, wanted, jobs };
+}
+
+/** Packs the checkout as `npm publish` would. @param {string} folder @returns {string} the tarball */
+function pack(folder) {
+  const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder];
+  execFileSync('npm', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  return join(folder, String(readdirSync(folder).find((name) => name.endsWith('.tgz'))));
+}
+
+/** Compiles a user's C program from the C files in the package. @param {string} folder @param {string} tarball */
+function compilePeer(folder, tarball) {
+  execFileSync('tar', ['-xzf', tarball, '-C', folder]);
+  const native = join(folder, 'package', 'native');
+  const sources = readdirSync(native).filter((name) => name.endsWith('.c'));
+  const peer = join(folder, 'peer');
+  const args = ['-std=gnu11', '-D_GNU_SOURCE', '-O2', '-pthread', '-I', native, '-o', peer];
+  const files = [join(__dirname, 'consumer', 'peer.c'), ...sources.map((name) => join(native, name))];
+  execFileSync(process.env.CC || 'cc', [...args, ...files], { stdio: 'inherit' });
+  return peer;
+}
+
+/** @param {string} text */
+function progress(text) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+}
+
+async function main() {
+  const options = readArguments();
+  if (options.help) return process.stdout.write(HELP);
+  const folder = mkdtempSync(join(tmpdir(), 'matrix-'));
+  const packed = join(folder, 'packed');
+  try {
+    mkdirSync(packed);
+    const tarball = options.tarball ? resolve(options.tarball) : pack(packed);
+    const registry = await startRegistry([tarball]);
+    const mayDownload = !options.short || Boolean(process.env.CI);
+    const cPeer = compilePeer(folder, tarball);
+    const tables = await runMatrix({ ...options, mayDownload, registry: registry.address, cPeer, progress });
+    registry.close();
+    const counts = count(tables);
+    for (const table of tables) if (table.rows.length > 0) console.log(`${render(table)}\n`);
+    console.log(`${counts.ok} ✓, ${counts.says} say why not, ${counts.failed} failed, ${counts.skipped} skipped`);
+    if (options.json) {
+      const result = { schema: 'crossings/matrix/1', ranAt: new Date().toISOString(), counts, tables };
+      writeFileSync(options.json, `${JSON.stringify(result, null, 1)}\n`);
+    }
+    process.exitCode = counts.failed > 0 ? 1 : 0;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+main();
