@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'ERR_INVALID_ARGUMENT'
   | 'ERR_LIMIT_EXCEEDED'
   | 'ERR_NOT_BUILT'
+  | 'ERR_UNSUPPORTED'
   | 'ERR_SYSTEM';
 
 /** An error with a stable code. */

@@ -44,12 +44,13 @@ const ROOMS = [
     ],
   },
   { files: ['lib/channel/errors.js'], uses: [] },
+  { files: ['lib/channel/binary.js'], uses: [] },
   {
     files: ['lib/channel/', 'lib/index.js', 'lib/index.d.ts', 'lib/index.mjs', 'lib/index.d.mts'],
-    uses: ['lib/channel/errors.js'],
+    uses: ['lib/channel/errors.js', 'lib/channel/binary.js'],
   },
   { files: ['lib/terminal/'], uses: ['lib/channel/errors.js'] },
-  { files: ['lib/measure/'], uses: ['lib/channel/errors.js', 'package.json'] },
+  { files: ['lib/measure/'], uses: ['lib/channel/errors.js', 'lib/channel/binary.js', 'package.json'] },
   { files: ['lib/bench/'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js', 'package.json'] },
   {
     files: ['lib/bench/node/'],

@@ -158,7 +158,8 @@ describe('invalid arguments: status 2 and an error that names what is valid:', (
 
 test('if nothing has been built, its error explains how to build it', () => {
   const copy = mkdtempSync(join(tmpdir(), 'unbuilt-'));
-  for (const part of ['lib', 'server', 'package.json']) cpSync(join(root, part), join(copy, part), { recursive: true });
+  for (const part of ['lib', 'server', 'binding.gyp', 'package.json'])
+    cpSync(join(root, part), join(copy, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
@@ -169,7 +170,7 @@ test('if nothing has been built, its error explains how to build it', () => {
   );
   rmSync(copy, { recursive: true });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-  expect(stderr).toMatch(/^crossings-\w+ has not been built: run `npm install` [^\n]*\.\n$/);
+  expect(stderr).toMatch(/^crossings-\w+ has not been compiled: run `npm ci` in [^\n]*\.\n$/);
 });
 
 test('no other command loads the web server, and requiring crossings does not either', () => {

@@ -1,7 +1,7 @@
 'use strict';
-// Loads the addon. All native functions that lib/ uses come from here; errors with a code become CrossingsErrors.
-const { existsSync } = require('node:fs');
-const { join } = require('node:path');
+// Loads the addon. All native functions that lib/ uses come from here; errors with a code become CrossingsErrors. Where the
+// addon cannot be loaded, `unavailable` explains why, and each native function throws that sentence when it is called.
+const { findBinary } = require('./binary.js');
 const { CrossingsError } = require('./errors.js');
 const { lacksLoopPoller } = require('./runtime.js');
 
@@ -48,15 +48,16 @@ const { lacksLoopPoller } = require('./runtime.js');
  * @property {boolean} hasSharedBuffers
  */
 
+/** @returns {{raw: any, unavailable: null} | {raw: null, unavailable: string}} */
 function load() {
-  const path = join(__dirname, '..', '..', 'build', 'Release', 'crossings.node');
-  if (!existsSync(path)) {
-    throw new CrossingsError(
-      'ERR_NOT_BUILT',
-      `No crossings binary for ${process.platform} on ${process.arch}. In a checkout, run \`npm ci\` to build it.`,
-    );
+  const { path, missing } = findBinary('crossings.node');
+  if (missing !== null) return { raw: null, unavailable: missing };
+  try {
+    return { raw: require(path), unavailable: null };
+  } catch (error) {
+    const [reason] = String(/** @type {Error} */ (error).message).split('\n');
+    return { raw: null, unavailable: `Cannot load ${path}: ${reason.replace(/\.$/, '')}.` };
   }
-  return require(path);
 }
 
 /** Wraps a native function so that errors with a code become CrossingsErrors. @param {Function} call */
@@ -72,24 +73,27 @@ const translated =
     }
   };
 
-const raw = load();
+const TRANSLATED = ['createRegion', 'listen', 'accept', 'connect', 'socketPair', 'peerOf', 'sendHello', 'receiveHello'];
 
-/** @type {Native} */
-const native = { ...raw };
-for (const name of [
-  'createRegion',
-  'listen',
-  'accept',
-  'connect',
-  'socketPair',
-  'peerOf',
-  'sendHello',
-  'receiveHello',
-]) {
-  /** @type {any} */ (native)[name] = translated(raw[name]);
+/** The addon's functions, with their errors translated. @param {any} raw @returns {Native} */
+function translate(raw) {
+  const native = { ...raw };
+  for (const name of TRANSLATED) native[name] = translated(raw[name]);
+  const Poller = lacksLoopPoller ? raw.ThreadPoller : raw.LoopPoller;
+  native.Poller = new Proxy(Poller, { construct: translated(Reflect.construct) });
+  return native;
 }
 
-const Poller = lacksLoopPoller ? raw.ThreadPoller : raw.LoopPoller;
-native.Poller = new Proxy(Poller, { construct: translated(Reflect.construct) });
+/** In place of the addon: any of its functions throws the sentence. @param {string} sentence @returns {Native} */
+function refusing(sentence) {
+  function refuse() {
+    throw new CrossingsError('ERR_UNSUPPORTED', sentence);
+  }
+  return /** @type {any} */ (new Proxy({}, { get: (_, name) => (name === 'hasSharedBuffers' ? false : refuse) }));
+}
 
-module.exports = { native };
+const { raw, unavailable } = load();
+
+const native = unavailable === null ? translate(raw) : refusing(unavailable);
+
+module.exports = { native, unavailable };

@@ -2,27 +2,25 @@
 // Runs the compiled programs of c-bench/ and reads the lines of JSON that they print. Nothing else in lib/ starts them.
 const { spawn } = require('node:child_process');
 const { existsSync } = require('node:fs');
-const { isAbsolute, join } = require('node:path');
+const { isAbsolute } = require('node:path');
 const { createInterface } = require('node:readline');
 const { getSystemErrorMap } = require('node:util');
+const { findBinary } = require('../channel/binary.js');
 const { CrossingsError } = require('../channel/errors.js');
 
 /** @typedef {{type: string, [key: string]: any}} ProgramEvent one line printed by a program */
-
-const directory = join(__dirname, '..', '..', 'build', 'Release');
 
 /**
  * The path of a compiled program.
  * @param {string} name such as 'crossings-bench', or the absolute path of another build's program
  */
 function programPath(name) {
-  const path = isAbsolute(name) ? name : join(directory, name);
-  if (!existsSync(path)) {
-    throw new CrossingsError(
-      'ERR_NOT_BUILT',
-      `${name} has not been built: run \`npm install\` in the crossings folder.`,
-    );
+  if (isAbsolute(name)) {
+    if (existsSync(name)) return name;
+    throw new CrossingsError('ERR_NOT_BUILT', `${name} does not exist: run \`npm ci\` in its checkout.`);
   }
+  const { path, missing } = findBinary(name);
+  if (missing !== null) throw new CrossingsError('ERR_NOT_BUILT', missing);
   return path;
 }
 
