@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'readme-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
-const files = [...readme.matchAll(/```js\n\/\/ (\w+\.js)\n([^`]*)```/g)].map(([, name, text]) => ({ name, text }));
+const files = [...readme.matchAll(/```js\n\/\/ (\w+\.m?js)\n([^`]*)```/g)].map(([, name, text]) => ({ name, text }));
 mkdirSync(join(folder, 'node_modules'));
 symlinkSync(root, join(folder, 'node_modules', 'crossings'));
 writeFileSync(join(folder, 'package.json'), '{}'); // so that no package.json of a folder above counts
@@ -21,17 +21,17 @@ for (const { name, text } of files) writeFileSync(join(folder, name), text.repla
 const start = (name) => spawn(process.execPath, [join(folder, name)], { stdio: ['ignore', 'pipe', 'inherit'] });
 
 test('the example is two files', () => {
-  expect(files.map(({ name }) => name)).toEqual(['a.js', 'b.js']);
+  expect(files.map(({ name }) => name)).toEqual(['a.mjs', 'b.mjs']);
 });
 
 test.each([
-  ['a.js', 'b.js'],
-  ['b.js', 'a.js'],
+  ['a.mjs', 'b.mjs'],
+  ['b.mjs', 'a.mjs'],
 ])('the example works when %s is started before %s', async (first, second) => {
   const children = [start(first)];
   await new Promise((resolve) => setTimeout(resolve, 200));
   children.push(start(second));
-  const [a, b] = first === 'a.js' ? children : [...children].reverse();
+  const [a, b] = first === 'a.mjs' ? children : [...children].reverse();
   const printed = await new Promise((resolve) => a.stdout.once('data', (text) => resolve(String(text))));
   expect(printed).toBe('hello\n');
   expect(await new Promise((resolve) => (b.exitCode === null ? b.once('close', resolve) : resolve(b.exitCode)))).toBe(
