@@ -5,7 +5,7 @@ const install = require('./install-cells.js');
 const { MANAGERS, ownNpm } = require('./managers.js');
 const pair = require('./pair-cells.js');
 const use = require('./runtime-cells.js');
-const { RUNTIMES } = require('./runtimes.js');
+const { RUNTIMES, ownNode } = require('./runtimes.js');
 const { Row } = require('./table.js');
 
 /** @typedef {import('./runtimes.js').Runtime} Runtime */
@@ -15,7 +15,7 @@ const { Row } = require('./table.js');
 /**
  * @typedef {object} Context
  * @property {(row: string) => boolean} wanted does the user want this row?
- * @property {boolean} short this machine's npm only, and what is downloaded already
+ * @property {boolean} short this machine's npm only, without the optional runtimes, and pairs with this Node only
  * @property {boolean} mayDownload
  * @property {number} jobs rows at the same time
  * @property {string} registry its address
@@ -40,9 +40,14 @@ async function forEach(list, jobs, work) {
   await Promise.all(Array.from({ length: jobs }, worker));
 }
 
+/** The runtimes of this form of the matrix. @param {Context} context */
+const runtimesOf = ({ short }) => RUNTIMES.filter(({ optional }) => !(short && optional));
+
 /** A row for each runtime that cannot run here, which is a failure unless it is optional. @param {Context} context */
-function absentRows({ wanted, mayDownload }) {
-  return RUNTIMES.filter(({ name }) => wanted(name)).flatMap((runtime) => {
+function absentRows(context) {
+  const { wanted, mayDownload } = context;
+  const chosen = runtimesOf(context).filter(({ name }) => wanted(name));
+  return chosen.flatMap((runtime) => {
     const obstacle = runtime.obstacle(mayDownload);
     if (!obstacle) return [];
     const row = new Row(runtime.name, install.COLUMNS);
@@ -97,14 +102,13 @@ const pairName = (listening, connecting) => `${listening.name} ← ${connecting.
 
 /** @param {Context} context @param {Map<Runtime, Sandbox>} projects */
 async function talkAll(context, projects) {
-  const all = [...projects].flatMap(([listening, from]) =>
-    [...projects].map(([connecting, to]) => ({
-      from,
-      to,
-      row: new Row(pairName(listening, connecting), pair.COLUMNS),
-    })),
+  const pairs = [...projects].flatMap(([listening, from]) =>
+    [...projects].map(([connecting, to]) => ({ listening, connecting, from, to })),
   );
-  const chosen = all.filter(({ row }) => context.wanted(row.name));
+  const chosen = pairs
+    .filter(({ listening, connecting }) => !context.short || listening === ownNode || connecting === ownNode)
+    .map((each) => ({ ...each, row: new Row(pairName(each.listening, each.connecting), pair.COLUMNS) }))
+    .filter(({ row }) => context.wanted(row.name));
   await forEach(chosen, context.jobs, async ({ from, to, row }) => {
     context.progress(`talking: ${row.name}`);
     await pair.fillPair(row, from, to);
@@ -118,7 +122,7 @@ async function runMatrix(context) {
   const absent = absentRows(context);
   const inWantedRow = (/** @type {Runtime} */ one) =>
     RUNTIMES.some((other) => [one.name, pairName(one, other), pairName(other, one)].some(wanted));
-  const present = RUNTIMES.filter((each) => !each.obstacle(mayDownload));
+  const present = runtimesOf(context).filter((each) => !each.obstacle(mayDownload));
   const needed = present.filter(inWantedRow);
   /** @type {Map<Runtime, Sandbox>} */
   const projects = new Map(needed.map((runtime) => [runtime, /** @type {any} */ (undefined)])); // in the order of the list

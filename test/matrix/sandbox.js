@@ -33,8 +33,9 @@ function sentence(output) {
     .split('\n')
     .map((line) => line.trim())
     .filter(Boolean);
+  const thrown = lines.find((line) => /^(error: )?(Uncaught .*)?\w*Error( \[\w+\])?: /.test(line));
   const telling = lines.find((line) => /\bERR_|[Ee]rror|panic|unsupported|abort/.test(line));
-  return (telling ?? lines.at(-1) ?? 'it printed nothing').slice(0, 300);
+  return (thrown ?? telling ?? lines.at(-1) ?? 'it printed nothing').slice(0, 300);
 }
 
 /** How a command ended, in words. @param {string} what @param {Ended} ended @param {number} limitMs */
