@@ -98,7 +98,7 @@ describeInBrowser('the theatre', () => {
   };
 
   test.each(MECHANISMS)('%s, played to its end by keyboard alone: the log is the recording', async (mechanism) => {
-    const page = await openTheatre('', STILL); // at the default mechanism
+    const page = await openTheatre('', { ...STILL, reuse: false }); // at the default mechanism; sets the clock
     await page.keyboard.press('m');
     const to = MECHANISMS.indexOf(mechanism) - MECHANISMS.indexOf('pipe');
     for (let i = 0; i < Math.abs(to); i++) {
@@ -346,7 +346,7 @@ describeInBrowser('the theatre', () => {
   });
 
   test('nothing plays until the user starts it', async () => {
-    const page = await openTheatre('mechanism=pipe', {});
+    const page = await openTheatre('mechanism=pipe', { reuse: false });
     await page.clock.install();
     await page.clock.runFor(10_000);
     expect(await page.locator('#position').textContent()).toMatch(/^1 \//);

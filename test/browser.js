@@ -145,6 +145,34 @@ async function launchBrowser() {
   return chromium.launch({ executablePath, args, headless: true });
 }
 
+/** Options that can be changed while a page is open, as its size can. A page with other options is not used again. */
+const MEDIA = ['colorScheme', 'reducedMotion', 'forcedColors'];
+
+/**
+ * Pages that tests have closed, to be opened again: a new one, with its profile and its process, takes three times as long.
+ * @type {WeakMap<Browser, {page: Page, wipe: (origin: string) => Promise<void>}[]>}
+ */
+const spare = new WeakMap();
+
+/**
+ * A blank page in its own profile.
+ * @param {Browser} browser
+ * @param {import('playwright-core').BrowserContextOptions} [options]
+ */
+async function newPage(browser, options) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.on('close', () => context.close().catch(() => {})); // fails if the whole browser is being closed
+  page.setDefaultTimeout(LIMIT_MS);
+  const session = await context.newCDPSession(page);
+  /** Deletes what the profile contains except the cache. @param {string} origin */
+  const wipe = async (origin) => {
+    await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+    await context.clearCookies();
+  };
+  return { page, wipe };
+}
+
 /**
  * A page of the lab with valid credentials, in its own browser profile, which is deleted when the page is closed.
  * `troubles()` returns what went wrong: errors on the console, among them violations of the content security policy, uncaught
@@ -152,27 +180,52 @@ async function launchBrowser() {
  * @param {Browser} browser
  * @param {{baseUrl: string, port: number, token: string}} lab
  * @param {string} path such as '/bench.html'
- * @param {import('playwright-core').BrowserContextOptions} [options] such as colorScheme, reducedMotion, viewport
+ * @param {import('playwright-core').BrowserContextOptions & {reuse?: boolean}} [options] such as colorScheme, reducedMotion,
+ *   viewport; `reuse: false` for a test that changes the page for ever, as one that sets its clock does, or needs an empty cache
  */
 async function openPage(browser, { baseUrl, port, token }, path, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  const pages = spare.get(browser) ?? [];
+  spare.set(browser, pages);
+  const { reuse = true, viewport = { width: 1440, height: 900 }, ...others } = options;
+  const reusable = reuse && Object.keys(others).every((name) => MEDIA.includes(name));
+  const profile = (reusable && pages.pop()) || (await newPage(browser, reusable ? {} : others));
+  const { page } = profile;
+  if (viewport) await page.setViewportSize(viewport);
+  const { colorScheme = 'light', reducedMotion = 'no-preference', forcedColors = 'none' } = others;
+  await page.emulateMedia({ media: 'screen', colorScheme, reducedMotion, forcedColors });
   const name = `crossings-${port}`;
-  await context.addCookies([{ name, value: token, url: baseUrl, httpOnly: true, sameSite: 'Strict' }]);
-  const page = await context.newPage();
+  await page.context().addCookies([{ name, value: token, url: baseUrl, httpOnly: true, sameSite: 'Strict' }]);
   /** @type {string[]} */
   const found = [];
-  page.on('console', (message) => {
-    if (message.type() === 'error') found.push(`console: ${message.text()} (${message.location().url})`);
+  const listeners = /** @type {const} */ ({
+    console: (/** @type {import('playwright-core').ConsoleMessage} */ message) => {
+      if (message.type() === 'error') found.push(`console: ${message.text()} (${message.location().url})`);
+    },
+    pageerror: (/** @type {Error} */ error) => found.push(`thrown: ${error?.stack || error}`),
+    request: (/** @type {import('playwright-core').Request} */ request) => {
+      const url = new URL(request.url());
+      if (url.origin !== baseUrl && !['data:', 'blob:'].includes(url.protocol)) found.push(`stranger: ${url}`);
+    },
   });
-  page.on('pageerror', (error) => found.push(`thrown: ${error?.stack || error}`));
-  page.on('request', (request) => {
-    const url = new URL(request.url());
-    if (url.origin !== baseUrl && !['data:', 'blob:'].includes(url.protocol)) found.push(`stranger: ${url}`);
-  });
-  page.on('close', () => context.close().catch(() => {})); // fails if the whole browser is being closed
-  page.setDefaultTimeout(LIMIT_MS);
+  const on = /** @type {any} */ (page);
+  for (const [event, listener] of Object.entries(listeners)) on.on(event, listener);
   await page.goto(baseUrl + path);
-  return Object.assign(page, { troubles: () => found });
+
+  const end = Object.getPrototypeOf(page).close;
+  let closed = false;
+  /** Leaves the page as a new one is. */
+  async function close() {
+    if (closed || page.isClosed()) return;
+    closed = true;
+    for (const [event, listener] of Object.entries(listeners)) on.off(event, listener);
+    if (!reusable) return end.call(page);
+    await page.unrouteAll();
+    await page.mouse.move(0, 0);
+    await page.goto('about:blank');
+    await profile.wipe(baseUrl);
+    pages.push(profile);
+  }
+  return Object.assign(page, { troubles: () => found, close });
 }
 
 /**

@@ -23,7 +23,7 @@ async function measurePaint(browser, lab) {
   const first = [];
   const whole = [];
   for (let i = 0; i < LOADS; i++) {
-    const page = await openPage(browser, lab, '/#mechanism=tcp');
+    const page = await openPage(browser, lab, '/#mechanism=tcp', { reuse: false });
     await page.locator('trace-player .caption').waitFor();
     const [paint, ready] = await page.evaluate(async () => {
       const now = performance.now();
