@@ -35,6 +35,11 @@ export interface ChannelOptions<In = Message, Out = Buffer> {
   maxMessageBytes?: number;
   /** Requests whose promises may be pending. Default 65536; Infinity: no limit. */
   maxRequests?: number;
+  /**
+   * 'shared-memory' (default), or 'socket': the same channels over Unix sockets or Windows named pipes, on every platform,
+   * without the speed. Both sides must set the same. See docs/api.md.
+   */
+  transport?: 'shared-memory' | 'socket';
   /** How to wait for the peer. Default 'spin-then-sleep'. */
   wait?: 'spin-then-sleep' | 'spin' | 'sleep';
   /** Longest time that one wait looks at the ring before it sleeps, microseconds. Default 50. */
@@ -115,7 +120,7 @@ export interface ChannelStats {
 /** A channel, from connect(), channelPair(), openChannel(), or a server's accept(). */
 export class Channel<In = Message, Out = Buffer> implements AsyncIterable<Out> {
   private constructor();
-  /** The process at the other end, as the kernel knew it when the socket was connected. */
+  /** The process at the other end, as the kernel knew it when the socket was connected; -1 if it is not known. */
   readonly peer: { readonly uid: number; readonly pid: number };
   /** The largest message that send() takes, bytes. */
   readonly maxMessageBytes: number;
@@ -215,6 +220,11 @@ export function openChannel<In = Message, Out = Buffer>(
   fd: number,
   options?: ChannelOptions<In, Out>,
 ): Promise<Channel<In, Out>>;
+
+/** Can this process use shared memory? If not, see unsupportedReason and the option transport. */
+export const supported: boolean;
+/** Why it cannot, as a sentence; null if it can. */
+export const unsupportedReason: string | null;
 
 /** Options for sending any value that structured clone supports. Only for peers that you trust: see docs/api.md. */
 export const structured: { readonly encode: (value: any) => Buffer; readonly decode: (bytes: Buffer) => any };

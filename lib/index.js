@@ -2,10 +2,10 @@
 // What require('crossings') gives.
 const v8 = require('node:v8');
 const { Channel } = require('./channel/channel.js');
-const { channelPair, openChannel, Port } = require('./channel/channel-pair.js');
-const { connect } = require('./channel/connect.js');
-const { listen, Server } = require('./channel/server.js');
+const { Port } = require('./channel/channel-pair.js');
 const { CrossingsError } = require('./channel/errors.js');
+const { Server } = require('./channel/server.js');
+const { channelPair, connect, listen, openChannel, unsupportedReason } = require('./transports.js');
 
 /** Options that send any value that the structured clone algorithm takes: connect(path, { ...structured }). */
 const structured = Object.freeze({
@@ -24,3 +24,5 @@ module.exports.Channel = Channel;
 module.exports.Server = Server;
 module.exports.Port = Port;
 module.exports.CrossingsError = CrossingsError;
+module.exports.supported = unsupportedReason === null;
+module.exports.unsupportedReason = unsupportedReason;

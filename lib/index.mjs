@@ -2,5 +2,16 @@
 import crossings from './index.js';
 
 export default crossings;
-export const { listen, connect, channelPair, openChannel, structured, Channel, Server, Port, CrossingsError } =
-  crossings;
+export const {
+  listen,
+  connect,
+  channelPair,
+  openChannel,
+  structured,
+  Channel,
+  Server,
+  Port,
+  CrossingsError,
+  supported,
+  unsupportedReason,
+} = crossings;

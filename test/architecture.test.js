@@ -45,21 +45,23 @@ const ROOMS = [
   },
   { files: ['lib/channel/errors.js'], uses: [] },
   { files: ['lib/channel/binary.js'], uses: [] },
+  { files: ['lib/channel/', 'lib/index.d.ts'], uses: ['lib/channel/errors.js', 'lib/channel/binary.js'] },
+  { files: ['lib/fallback/'], uses: ['lib/channel/', 'lib/channel/errors.js'] },
   {
-    files: ['lib/channel/', 'lib/index.js', 'lib/index.d.ts', 'lib/index.mjs', 'lib/index.d.mts'],
-    uses: ['lib/channel/errors.js', 'lib/channel/binary.js'],
+    files: ['lib/index.js', 'lib/index.mjs', 'lib/index.d.mts', 'lib/transports.js'],
+    uses: ['lib/channel/', 'lib/fallback/', 'lib/channel/errors.js'],
   },
   { files: ['lib/terminal/'], uses: ['lib/channel/errors.js'] },
   { files: ['lib/measure/'], uses: ['lib/channel/errors.js', 'lib/channel/binary.js', 'package.json'] },
   { files: ['lib/bench/'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js', 'package.json'] },
   {
     files: ['lib/bench/node/'],
-    uses: ['lib/bench/', 'lib/measure/', 'lib/terminal/', 'lib/channel/', 'lib/channel/errors.js'],
+    uses: ['lib/bench/', 'lib/measure/', 'lib/terminal/', 'lib/channel/', 'lib/index.js', 'lib/channel/errors.js'],
   },
   { files: ['lib/trace/'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js', 'package.json'] },
   {
     files: ['lib/experiments/prove/node/', 'lib/experiments/prove/proof.js'],
-    uses: ['lib/measure/', 'lib/channel/', 'lib/channel/errors.js'],
+    uses: ['lib/measure/', 'lib/channel/', 'lib/index.js', 'lib/channel/errors.js'],
   },
   {
     files: ['lib/experiments/'],

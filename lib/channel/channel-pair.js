@@ -4,11 +4,13 @@
 const { CrossingsError } = require('./errors.js');
 const { handshake } = require('./handshake.js');
 const { native } = require('./native.js');
-const { invalidArgument, readOptions } = require('./options.js');
+const { invalidArgument } = require('./options.js');
 
 const FIRST_TICKET = 2 ** 32; // every ticket is larger, every descriptor smaller
+const FIRST_SOCKET_TICKET = 2 ** 52; // of a channelPair() with transport: 'socket'
 
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
+/** @typedef {import('./handshake.js').Options} Options */
 
 /**
  * What a Port hands over.
@@ -93,11 +95,10 @@ class LentDescriptor {
 
 /**
  * Create a channel whose other end is passed to a child process or a worker thread.
- * @param {import('./options.js').ChannelOptions} [given] options of this end
+ * @param {Options} options of this end
  * @returns {{channel: Promise<AChannel>, port: Port}} channel is fulfilled when the other end has been opened
  */
-function channelPair(given) {
-  const options = readOptions(given);
+function channelPair(options) {
   const [mine, other] = native.socketPair();
   native.useFd(mine);
   const channel = handshake(mine, options, options.timeout, options.signal);
@@ -112,6 +113,11 @@ function channelPair(given) {
 function claim(fd) {
   const expected = 'a file descriptor that channelPair() made, or a ticket of port.take()';
   if (!Number.isSafeInteger(fd) || Number(fd) < 0) invalidArgument('fd', expected, fd);
+  if (Number(fd) >= FIRST_SOCKET_TICKET)
+    throw new CrossingsError(
+      'ERR_PROTOCOL',
+      "This ticket is of a channelPair() with transport: 'socket', and this openChannel() uses shared memory. Set the same option transport at both ends.",
+    );
   if (Number(fd) > FIRST_TICKET) {
     const redeemed = native.redeemTicket(Number(fd));
     if (redeemed < 0)
@@ -126,11 +132,10 @@ function claim(fd) {
 /**
  * Open a channel on an end that channelPair() made.
  * @param {number} fd a descriptor that this process inherited, or a ticket of port.take(). The channel owns it from then on.
- * @param {import('./options.js').ChannelOptions} [given]
+ * @param {Options} options
  * @returns {Promise<AChannel>}
  */
-async function openChannel(fd, given) {
-  const options = readOptions(given);
+async function openChannel(fd, options) {
   return handshake(claim(fd), options, options.timeout, options.signal, true);
 }
 

@@ -106,7 +106,7 @@ class Channel {
 
   /**
    * Send without waiting for room.
-   * @param {import('../index.js').Message} message
+   * @param {import('../index.d.ts').Message} message
    * @returns {boolean} false if there is no room, or if earlier sends are still waiting for room
    */
   trySend(message) {
@@ -116,7 +116,7 @@ class Channel {
   /**
    * Send, waiting for room if necessary. Messages are sent in the order of the calls; consecutive sends in one tick are
    * usually published together. Do not change the bytes until the promise is fulfilled.
-   * @param {import('../index.js').Message} message
+   * @param {import('../index.d.ts').Message} message
    * @param {{signal?: AbortSignal}} [options]
    * @returns {Promise<void>}
    */
@@ -305,7 +305,7 @@ class Channel {
 
   /**
    * Send a request and wait for the response. Responses may come in any order.
-   * @param {import('../index.js').Message} message
+   * @param {import('../index.d.ts').Message} message
    * @param {{signal?: AbortSignal, timeout?: number}} [options] timeout in milliseconds
    * @returns {Promise<any>}
    */

@@ -1,10 +1,11 @@
 'use strict';
 // connect(): connects to a server by its socket path, and retries until the server is listening.
+const { EPROTOTYPE } = require('node:os').constants.errno;
 const { clearTimeout, now, setTimeout } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { handshake } = require('./handshake.js');
 const { native } = require('./native.js');
-const { readOptions, readPath } = require('./options.js');
+const { readPath } = require('./options.js');
 const { onAbort, throwIfAborted } = require('./signals.js');
 
 const RETRY_MS = 10; // between attempts to connect
@@ -25,20 +26,32 @@ function pause(ms, signal) {
   });
 }
 
+/** @param {string} path @returns {number} a descriptor, or -1 if no server is listening */
+function connectOnce(path) {
+  try {
+    return native.connect(path);
+  } catch (error) {
+    if (/** @type {any} */ (error).errno !== EPROTOTYPE) throw error;
+    throw new CrossingsError(
+      'ERR_PROTOCOL',
+      `The server at ${path} may have transport: 'socket', and this side uses shared memory. Set the same option transport at both ends.`,
+    );
+  }
+}
+
 /**
  * Connect to a server. Retries until the server is listening, so the two processes can start in either order.
  * @param {string} path of the server's socket
- * @param {import('./options.js').ChannelOptions} [given]
+ * @param {import('./handshake.js').Options} options
  * @returns {Promise<AChannel>}
  */
-async function connect(path, given) {
+async function connect(path, options) {
   const where = readPath(path);
-  const options = readOptions(given);
   const { signal, timeout } = options;
   const deadline = now() + timeout;
   for (;;) {
     throwIfAborted(signal);
-    const fd = native.connect(where);
+    const fd = connectOnce(where);
     const left = deadline - now();
     if (fd >= 0) {
       native.useFd(fd); // openChannel() must not take it
@@ -50,4 +63,4 @@ async function connect(path, given) {
   }
 }
 
-module.exports = { connect };
+module.exports = { connect, pause };

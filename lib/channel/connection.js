@@ -244,6 +244,11 @@ class Connection {
     return this.checkPeer();
   }
 
+  /** A loop of try calls has found nothing for long: check for the peer's end. */
+  polled() {
+    if (!this.checkPeer()) this.#bell.polled?.();
+  }
+
   /** Check for the peer's end without a doorbell. Drains the doorbell. @returns {boolean} true if the peer has closed, died or broken the protocol */
   checkPeer() {
     if (this.state !== OPEN) return false;

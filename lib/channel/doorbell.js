@@ -12,6 +12,7 @@ const { native } = require('./native.js');
  * @property {(yes: boolean) => void} keepAlive does watching keep the process alive? At first it does not
  * @property {() => void} ring wakes the peer
  * @property {() => boolean} isConnected takes the rings that have arrived. Throws ERR_PEER_CORRUPT if the peer broke the protocol
+ * @property {() => void} [polled] a loop of try calls has found nothing for long
  * @property {(timeoutMs: number) => boolean} wait blocks this thread until the peer rings; true if it did
  * @property {() => void} stopWatching
  * @property {() => Promise<void> | undefined} close pending as long as something is on its way to the peer

@@ -7,7 +7,7 @@ const { native } = require('./native.js');
  * What a Server needs of its socket. A client is whatever accept() returns.
  * @template C
  * @typedef {object} Clients
- * @property {(onClients: () => void) => void} watch calls as long as clients are waiting. Keeps the process alive at first
+ * @property {(onClients: () => void, onRefused: (error: unknown) => void) => void} watch calls as long as clients are waiting. Keeps the process alive at first
  * @property {() => void} pause
  * @property {() => void} resume
  * @property {() => void} ref

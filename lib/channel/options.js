@@ -14,6 +14,7 @@ function getterOf(name) {
 }
 const [bufferOf, offsetOf, lengthOf] = ['buffer', 'byteOffset', 'length'].map(getterOf);
 
+const TRANSPORTS = ['shared-memory', 'socket'];
 const WAITS = ['spin-then-sleep', 'spin', 'sleep'];
 const MAX_PATH_BYTES = 107; // the longest path that fits into a Unix socket address
 const DEFAULT_BATCH = 1024;
@@ -47,6 +48,7 @@ function shown(value) {
  * @property {number} [capacity] size of the outgoing ring in bytes: a power of two from 64 KiB to 1 GiB (default 1 MiB)
  * @property {number} [maxMessageBytes] choose a capacity of at least 1 MiB that takes messages of this size (default: as capacity allows)
  * @property {number} [maxRequests] requests whose promise may be pending (default 65536)
+ * @property {'shared-memory' | 'socket'} [transport] what the channel is made of (default 'shared-memory'). Both sides must set the same
  * @property {'spin-then-sleep' | 'spin' | 'sleep'} [wait] how to wait for the peer (default 'spin-then-sleep')
  * @property {number} [spinMicros] longest time to poll the ring before sleeping, in microseconds (default 50)
  * @property {number} [timeout] for connecting and for the handshake, in milliseconds (default 30000; Infinity: no limit)
@@ -65,6 +67,7 @@ const DEFAULTS = Object.freeze({
   capacity: 1 << 20,
   maxMessageBytes: undefined,
   maxRequests: 65536,
+  transport: 'shared-memory',
   wait: 'spin-then-sleep',
   spinMicros: 50,
   timeout: 30_000,
@@ -78,6 +81,9 @@ const DEFAULTS = Object.freeze({
   authenticate: false,
   sharedBuffers: true,
 });
+
+/** @param {string[]} names */
+const quoted = (names) => names.map((name) => `'${name}'`).join(', ');
 
 /** @type {Record<string, [(value: any) => boolean, string]>} */
 const ACCEPTED = {
@@ -93,7 +99,8 @@ const ACCEPTED = {
     (n) => n === Number.POSITIVE_INFINITY || (Number.isInteger(n) && n > 0),
     'a positive integer, or Infinity',
   ],
-  wait: [(name) => WAITS.includes(name), `one of ${WAITS.map((name) => `'${name}'`).join(', ')}`],
+  transport: [(name) => TRANSPORTS.includes(name), `one of ${quoted(TRANSPORTS)}`],
+  wait: [(name) => WAITS.includes(name), `one of ${quoted(WAITS)}`],
   spinMicros: [(n) => typeof n === 'number' && n >= 0 && n <= 1e6, 'a number of microseconds from 0 to 1,000,000'],
   timeout: [(n) => typeof n === 'number' && n > 0, 'a positive number of milliseconds, or Infinity'],
   signal: [(signal) => signal === undefined || isSignal(signal), 'an AbortSignal'],

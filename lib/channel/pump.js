@@ -102,7 +102,7 @@ class Pump {
     const isIdle = frames === this.#framesLooked;
     this.#framesLooked = frames;
     if (!isIdle || !this.#connection.isOpen) return; // while messages come and go, no check is needed: a conversation makes no system call
-    this.#connection.checkPeer();
+    this.#connection.polled();
     if (!this.#wakesSoon) this.#wakeSoon();
   }
 

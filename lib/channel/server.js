@@ -6,7 +6,7 @@ const { resolve } = require('node:path');
 const { CrossingsError } = require('./errors.js');
 const { Listener } = require('./listener.js');
 const { native } = require('./native.js');
-const { MAX_PATH_BYTES, readOptions, readPath, readSignal } = require('./options.js');
+const { MAX_PATH_BYTES, readPath, readSignal } = require('./options.js');
 const { Queue } = require('./queue.js');
 const { isAborted, onAbort, throwIfAborted } = require('./signals.js');
 const { Usage } = require('./usage.js');
@@ -55,7 +55,10 @@ class Server {
       open: this.#usage.add.bind(this.#usage),
       makeRoom: (/** @type {Handshake} */ handshake) => this.#makeRoom(0, handshake),
     };
-    clients.watch(() => this.#acceptClients());
+    clients.watch(
+      () => this.#acceptClients(),
+      (error) => this.#refuse(error),
+    );
     if (listening.size === 0) process.on('exit', removeFiles);
     listening.add(this);
     onAbort(
@@ -307,12 +310,11 @@ async function open(path, { allowOtherUsers, signal }) {
  * Listen for clients at a path. Only the same user can connect, unless allowOtherUsers is set. A
  * socket file left behind by a dead server is replaced.
  * @param {string} path
- * @param {import('./options.js').ChannelOptions} [given] options of every channel
+ * @param {Options} options of every channel
  * @returns {Promise<Server>}
  */
-async function listen(path, given) {
+async function listen(path, options) {
   const where = readPath(path);
-  const options = readOptions(given);
   throwIfAborted(options.signal);
   const absolute = resolve(where);
   const short = Buffer.byteLength(absolute) <= MAX_PATH_BYTES ? absolute : where;

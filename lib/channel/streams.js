@@ -9,7 +9,7 @@ const { checkObject, invalidArgument, refuseUnknown } = require('./options.js');
 /** @typedef {(signal?: AbortSignal) => Promise<IteratorResult<any, undefined>>} Next receives the next message, or the end */
 
 /**
- * @param {import('../index.js').Channel<any, any>} channel
+ * @param {import('../index.d.ts').Channel<any, any>} channel
  * @param {Next} next
  * @param {{objectMode?: boolean}} [options]
  */
@@ -82,7 +82,7 @@ function notStreamable(value) {
 }
 
 /**
- * @param {import('../index.js').Channel<any, any>} channel
+ * @param {import('../index.d.ts').Channel<any, any>} channel
  * @param {Next} next
  */
 function toWebStreams(channel, next) {

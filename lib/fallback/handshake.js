@@ -1,0 +1,136 @@
+'use strict';
+// The handshake over a connected socket: each side sends a hello. A server sends its own when it has the client's.
+const { Channel } = require('../channel/channel.js');
+const { clearTimeout, now, setTimeout } = require('../channel/clock.js');
+const { CrossingsError } = require('../channel/errors.js');
+const { onAbort, throwIfAborted } = require('../channel/signals.js');
+const { createMemory, newKey } = require('./memory.js');
+const { SocketBell } = require('./socket-bell.js');
+const { HELLO_BYTES, readHello, writeHello } = require('./wire.js');
+
+const UNKNOWN = -1; // Node does not tell who is at the other end of a socket
+
+/** @typedef {import('../channel/handshake.js').Handshake} Handshake */
+
+/**
+ * Start the handshake. Destroys the socket on failure.
+ * @param {import('node:net').Socket} socket
+ * @param {import('../channel/handshake.js').Options} options
+ * @param {number} timeoutMs
+ * @param {AbortSignal} [signal]
+ * @param {import('../channel/handshake.js').Checks} [checks]
+ * @returns {Handshake}
+ */
+function startHandshake(socket, options, timeoutMs, signal, checks) {
+  let ended = false;
+  const handle = { isReleased: false };
+  let saidHello = false;
+  let hello = Buffer.alloc(0); // what has arrived of it
+  /** @type {NodeJS.Timeout | undefined} */
+  let timeout;
+  let stopListening = () => {};
+  const key = options.authenticate ? newKey() : null;
+  /** @type {(channel: InstanceType<typeof Channel>) => void} */
+  let resolve;
+  /** @type {(error: unknown) => void} */
+  let reject;
+  const channel = new Promise((fulfill, fail) => {
+    resolve = fulfill;
+    reject = fail;
+  });
+
+  function end() {
+    ended = true;
+    clearTimeout(timeout);
+    stopListening();
+    socket.off('data', take).off('end', gone).off('close', gone);
+  }
+
+  /** @param {unknown} error */
+  function refuse(error) {
+    if (ended) return;
+    end();
+    handle.isReleased = true;
+    // The peer needs this side's hello to find out what is wrong.
+    if (saidHello) socket.unref().end(() => socket.destroy());
+    else socket.destroy();
+    reject(error);
+  }
+
+  function gone() {
+    refuse(new CrossingsError('ERR_PEER_DIED', 'Handshake failed: the peer closed the connection.'));
+  }
+
+  function sayHello() {
+    if (saidHello) return;
+    saidHello = true;
+    socket.write(writeHello(options.capacity, key));
+  }
+
+  /** @param {Buffer} bytes */
+  function take(bytes) {
+    const missing = HELLO_BYTES - hello.length;
+    hello = Buffer.concat([hello, bytes.subarray(0, missing)]);
+    if (hello.length < HELLO_BYTES) return;
+    try {
+      open(bytes.subarray(missing));
+    } catch (error) {
+      refuse(error);
+    }
+  }
+
+  /** The peer's hello is complete. @param {Buffer} early what has arrived behind it */
+  function open(early) {
+    if (!checks) sayHello();
+    const theirs = readHello(hello, options, sayHello);
+    checks?.open(UNKNOWN, { capacity: options.capacity, handle }, { capacity: theirs.capacity, handle });
+    sayHello();
+    const mine = createMemory(options.capacity, key, handle);
+    const peer = createMemory(theirs.capacity, theirs.key, handle);
+    end();
+    const bell = new SocketBell(socket, mine, peer, early);
+    // Looking at the ring is in vain: messages arrive in the event loop only.
+    resolve(new Channel({ bell, mine, peer, uid: UNKNOWN, pid: UNKNOWN }, { ...options, wait: 'sleep' }));
+  }
+
+  /** @param {boolean} yes */
+  function keepAlive(yes) {
+    if (ended) return;
+    if (yes) socket.ref();
+    else socket.unref();
+    if (yes) timeout?.ref();
+    else timeout?.unref();
+  }
+
+  const self = {
+    channel,
+    uid: UNKNOWN,
+    pid: UNKNOWN,
+    startedAt: now(),
+    isLooking: false,
+    look() {},
+    refuse,
+    keepAlive,
+  };
+  try {
+    throwIfAborted(signal);
+    checks?.admit(UNKNOWN);
+    if (socket.destroyed) gone();
+    if (ended) return self;
+    socket.on('error', () => {}); // 'close' follows
+    socket.on('data', take).once('end', gone).once('close', gone);
+    if (!checks) sayHello();
+    stopListening = onAbort(signal, refuse);
+    if (Number.isFinite(timeoutMs)) timeout = setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1));
+    socket.ref().resume();
+  } catch (error) {
+    refuse(error);
+  }
+  return self;
+
+  function late() {
+    refuse(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`));
+  }
+}
+
+module.exports = { startHandshake };

@@ -1,0 +1,62 @@
+'use strict';
+// Where a server listens: a Unix socket's file, or a named pipe on Windows.
+const { randomBytes } = require('node:crypto');
+const { tmpdir } = require('node:os');
+const { dirname, join } = require('node:path');
+const { invalidArgument, readPath, shown } = require('../channel/options.js');
+const { CrossingsError } = require('../channel/errors.js');
+
+const isWindows = process.platform === 'win32';
+const PIPE = /^\\\\[.?]\\pipe\\./i; // \\.\pipe\name
+const MAX_PIPE_LENGTH = 256;
+const MAX_FILE_BYTES = process.platform === 'linux' ? 107 : 103; // what fits into a Unix socket address
+const FIRST_TICKET = 2 ** 52; // every ticket of channelPair() over shared memory is smaller
+const TICKET_BYTES = 6;
+
+/** @param {unknown} path @returns {string} */
+function readEndpoint(path) {
+  if (isWindows) return readPipe(path);
+  const where = readPath(path);
+  if (PIPE.test(where)) return invalidArgument('path', `the path of a Unix socket on ${process.platform}`, path);
+  return fitting(where);
+}
+
+/** @param {unknown} path @returns {string} */
+function readPipe(path) {
+  const expected = 'the name of a pipe on Windows, such as \\\\.\\pipe\\name';
+  if (typeof path !== 'string' || !PIPE.test(path) || path.includes('\0'))
+    return invalidArgument('path', expected, path);
+  if (path.length > MAX_PIPE_LENGTH)
+    invalidArgument('path', `at most ${MAX_PIPE_LENGTH} characters, the limit for a pipe's name`, path);
+  return path;
+}
+
+/** @param {string} path */
+function fitting(path) {
+  const bytes = Buffer.byteLength(path);
+  if (bytes <= MAX_FILE_BYTES) return path;
+  throw new CrossingsError(
+    'ERR_INVALID_ARGUMENT',
+    `path must be at most ${MAX_FILE_BYTES} bytes, the limit for a Unix socket on ${process.platform}; ${shown(path)} has ${bytes}.`,
+  );
+}
+
+/** A name in the same folder that nobody uses, and that is no longer than the limit if `path` is not. @param {string} path */
+function neighbor(path) {
+  const folder = dirname(path);
+  const left = MAX_FILE_BYTES - Buffer.byteLength(folder) - 1;
+  return join(folder, `.${randomBytes(8).toString('hex')}`.slice(0, Math.max(2, left)));
+}
+
+/** A random number that names a channelPair(). */
+const newTicket = () => FIRST_TICKET + randomBytes(TICKET_BYTES).readUIntBE(0, TICKET_BYTES);
+
+/** Where the channelPair() with this ticket waits for its other end. @param {number} ticket */
+function endpointOf(ticket) {
+  const name = `crossings-${(ticket - FIRST_TICKET).toString(36)}`;
+  if (isWindows) return `\\\\.\\pipe\\${name}`;
+  const path = join(tmpdir(), name);
+  return Buffer.byteLength(path) <= MAX_FILE_BYTES ? path : join('/tmp', name);
+}
+
+module.exports = { FIRST_TICKET, MAX_FILE_BYTES, endpointOf, isWindows, neighbor, newTicket, readEndpoint };

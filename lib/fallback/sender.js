@@ -1,0 +1,158 @@
+'use strict';
+// Moves what this side has published from its own region into the socket: frames, the read position, and the end. At most one chunk
+// is on its way at a time, so nothing grows if the peer does not read; frames wait in the ring, and its writer sees that it is full.
+const {
+  CLOSED_WORD,
+  FRAME_HEADER_BYTES,
+  HEADER_BYTES,
+  READ_POSITION_WORD,
+  frameBytes,
+} = require('../channel/layout.js');
+const { RECORD, RECORD_BYTES } = require('./wire.js');
+
+const CHUNK_BYTES = 64 * 1024;
+const GONE = ['EPIPE', 'ECONNRESET']; // the peer has closed its end
+
+class Sender {
+  #socket;
+  #words;
+  #bytes;
+  #mask;
+  #chunk = Buffer.alloc(CHUNK_BYTES);
+  #position = 0; // of the next frame to send
+  #from = 0; // where the rest of a frame's payload is, when it did not fit into the chunk
+  #left = 0; // bytes of it
+  #next = 0; // the position after it
+  #announced = 0; // the read position that was sent
+  #peerRead = 0; // the read position that was received
+  #hasEnded = false; // the record CLOSED was sent
+  #isBroken = false; // a write has failed: the peer will not receive what follows
+  #chunks = 0; // written so far
+  #waitingFor = 0; // the number of the chunk that is on its way; 0: none
+  #onEmpty = () => {};
+
+  /**
+   * @param {import('node:net').Socket} socket
+   * @param {import('./memory.js').Memory} mine
+   */
+  constructor(socket, mine) {
+    this.#socket = socket;
+    this.#words = new Int32Array(mine.buffer);
+    this.#bytes = new Uint8Array(mine.buffer);
+    this.#mask = mine.capacity - 1;
+    keepReadable(socket, (error) => this.#failed(error));
+  }
+
+  /** How many chunks were written: a change means progress. */
+  get chunks() {
+    return this.#chunks;
+  }
+
+  /** Can this be the peer's new read position? It never moves backward, and never passes what was sent. @param {number} read */
+  acceptRead(read) {
+    if ((read & 7) !== 0 || ((read - this.#peerRead) | 0) < 0 || ((this.#position - read) | 0) < 0) return false;
+    this.#peerRead = read;
+    return true;
+  }
+
+  /** Send everything that is published, as far as the kernel takes it now. The rest follows when it takes more. */
+  flush() {
+    while (this.#waitingFor === 0 && !this.#isBroken) {
+      const used = this.#fill();
+      if (used === 0) return this.#empty();
+      const number = ++this.#chunks;
+      this.#waitingFor = number;
+      this.#socket.write(this.#chunk.subarray(0, used), () => this.#written(number));
+      if (this.#socket.writableLength === 0) this.#waitingFor = 0; // the kernel has it: no need to wait for the callback
+    }
+    if (this.#isBroken) this.#empty();
+  }
+
+  #empty() {
+    const onEmpty = this.#onEmpty;
+    this.#onEmpty = () => {};
+    onEmpty();
+  }
+
+  /** @param {number} number of a chunk */
+  #written(number) {
+    if (number !== this.#waitingFor) return;
+    this.#waitingFor = 0;
+    this.flush();
+  }
+
+  /** @param {NodeJS.ErrnoException} error */
+  #failed(error) {
+    this.#isBroken = true;
+    if (!GONE.includes(String(error.code))) this.#socket.destroy();
+  }
+
+  /** Call once all that was published has been written, which may be now. @param {() => void} onEmpty */
+  whenEmpty(onEmpty) {
+    this.#onEmpty = onEmpty;
+    this.flush();
+  }
+
+  /** Copy as much as possible into the chunk. @returns {number} bytes */
+  #fill() {
+    let used = this.#continueFrame(0);
+    while (this.#left === 0 && used + RECORD_BYTES <= CHUNK_BYTES) {
+      const read = Atomics.load(this.#words, READ_POSITION_WORD);
+      if (read !== this.#announced) {
+        this.#announced = read;
+        used = this.#put(used, read, RECORD.READ);
+        continue;
+      }
+      const at = HEADER_BYTES + (this.#position & this.#mask);
+      const signal = Atomics.load(this.#words, at >> 2);
+      if (signal === 0) return this.#end(used);
+      used = this.#put(used, signal - 1, this.#words[(at >> 2) + 1]);
+      this.#from = at + FRAME_HEADER_BYTES;
+      this.#left = signal - 1;
+      this.#next = (this.#position + frameBytes(this.#position, signal - 1)) | 0;
+      used = this.#continueFrame(used);
+    }
+    return used;
+  }
+
+  /** @param {number} used bytes of the chunk */
+  #continueFrame(used) {
+    const size = Math.min(this.#left, CHUNK_BYTES - used);
+    this.#chunk.set(this.#bytes.subarray(this.#from, this.#from + size), used);
+    this.#from += size;
+    this.#left -= size;
+    if (this.#left === 0) this.#position = this.#next;
+    return used + size;
+  }
+
+  /** The end follows the last frame, once this side has closed. @param {number} used */
+  #end(used) {
+    if (this.#hasEnded || Atomics.load(this.#words, CLOSED_WORD) === 0) return used;
+    this.#hasEnded = true;
+    return this.#put(used, 0, RECORD.CLOSED);
+  }
+
+  /** @param {number} used @param {number} value @param {number} kind */
+  #put(used, value, kind) {
+    this.#chunk.writeInt32LE(value, used);
+    this.#chunk.writeInt32LE(kind, used + 4);
+    return used + RECORD_BYTES;
+  }
+}
+
+/**
+ * A write that fails would destroy the socket. What the peer sent before it ended may not have been read by then, so the stream is
+ * told that the write was done, and the end is noticed when everything before it has been read.
+ * @param {import('node:net').Socket} socket
+ * @param {(error: NodeJS.ErrnoException) => void} onError
+ */
+function keepReadable(socket, onError) {
+  const write = socket._write;
+  socket._write = (chunk, encoding, callback) =>
+    write.call(socket, chunk, encoding, (error) => {
+      if (error) onError(error);
+      callback();
+    });
+}
+
+module.exports = { Sender };

@@ -1,0 +1,150 @@
+'use strict';
+// The doorbell of a channel over a socket. Ringing it sends what has changed in my region; when it rings, the copy of the peer's
+// region has changed. All of this happens in the event loop.
+const { clearInterval, setInterval } = require('node:timers');
+const { now, setImmediate } = require('../channel/clock.js');
+const { CrossingsError } = require('../channel/errors.js');
+const { sleepAnew } = require('./memory.js');
+const { Receiver } = require('./receiver.js');
+const { Sender } = require('./sender.js');
+
+const LINGER_MS = 5000; // how long a closed channel waits for a peer that takes nothing
+const POLL_MS = 1000; // how long a loop may poll without returning to the event loop
+
+/** @typedef {import('../channel/doorbell.js').Bell} Bell */
+
+/** @implements {Bell} */
+class SocketBell {
+  #socket;
+  #words; // of the copy of the peer's region
+  #receiver;
+  #sender;
+  #early;
+  #isStopped = false;
+  #hasEnded = false;
+  /** @type {unknown} */ #failure = null;
+  #onRing = () => {};
+  #pollingSince = 0; // when a loop was first seen to poll in this turn of the event loop; 0: none was
+  cannotBlock =
+    "receiveSync() cannot wait for a message with transport: 'socket': messages arrive in the event loop, which it blocks. Use receive().";
+
+  /**
+   * @param {import('node:net').Socket} socket connected, with a listener for errors
+   * @param {import('./memory.js').Memory} mine
+   * @param {import('./memory.js').Memory} peer
+   * @param {Uint8Array} early what has arrived behind the hello
+   */
+  constructor(socket, mine, peer, early) {
+    this.#socket = socket;
+    this.#words = new Int32Array(peer.buffer);
+    this.#sender = new Sender(socket, mine);
+    this.#receiver = new Receiver(mine, peer, (read) => this.#sender.acceptRead(read));
+    this.#early = early;
+    sleepAnew(this.#words);
+  }
+
+  /** @param {() => void} onRing */
+  watch(onRing) {
+    this.#onRing = onRing;
+    const end = () => this.#end();
+    this.#socket.on('data', (bytes) => this.#take(bytes));
+    this.#socket.once('end', end).once('close', end);
+    this.#socket.unref();
+    if (this.#early.length > 0) process.nextTick(() => this.#take(this.#early));
+    this.#socket.resume();
+  }
+
+  /** @param {Uint8Array} bytes */
+  #take(bytes) {
+    if (this.#isStopped) return;
+    try {
+      this.#receiver.take(bytes);
+    } catch (error) {
+      this.#failure = error;
+    }
+    this.#onRing();
+  }
+
+  #end() {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    if (!this.#isStopped) this.#onRing();
+  }
+
+  /** @param {boolean} yes */
+  keepAlive(yes) {
+    if (yes) this.#socket.ref();
+    else this.#socket.unref();
+  }
+
+  ring() {
+    sleepAnew(this.#words);
+    this.#sender.flush();
+  }
+
+  isConnected() {
+    if (this.#failure !== null) throw this.#failure;
+    return !this.#hasEnded && !this.#receiver.isClosed;
+  }
+
+  /** A loop of try calls has found nothing for long. If it never returns to the event loop, nothing will ever arrive. */
+  polled() {
+    if (this.#pollingSince === 0) {
+      this.#pollingSince = now();
+      setImmediate(() => {
+        this.#pollingSince = 0;
+      });
+    } else if (now() - this.#pollingSince > POLL_MS) {
+      throw new CrossingsError(
+        'ERR_UNSUPPORTED',
+        `A loop has polled this channel for ${POLL_MS} ms without returning to the event loop. With transport: 'socket', messages move only there: await something in the loop.`,
+      );
+    }
+  }
+
+  /** @returns {never} */
+  wait() {
+    throw new CrossingsError('ERR_UNSUPPORTED', this.cannotBlock);
+  }
+
+  stopWatching() {
+    this.#isStopped = true;
+    this.#socket.pause();
+    this.#socket.unref();
+  }
+
+  /**
+   * Send what is left, then end the connection. What arrives meanwhile is dropped: if it stayed unread, the peer would lose what
+   * it has not read.
+   */
+  close() {
+    this.#isStopped = true;
+    const socket = this.#socket;
+    if (this.#hasEnded || this.#receiver.isClosed) {
+      socket.destroy();
+      return undefined;
+    }
+    socket.unref(); // what is on its way keeps the process alive
+    socket.resume();
+    let seen = -1;
+    const watchdog = setInterval(() => {
+      if (this.#sender.chunks === seen) socket.destroy();
+      seen = this.#sender.chunks;
+    }, LINGER_MS).unref();
+    return new Promise((resolve) => {
+      socket.once('finish', () => resolve(undefined));
+      socket.once('close', () => {
+        clearInterval(watchdog);
+        resolve(undefined);
+      });
+      this.#sender.whenEmpty(() => socket.end());
+    });
+  }
+
+  /** @param {import('../channel/native.js').NativeRegion} region */
+  release(region) {
+    /** @type {import('./memory.js').Memory} */ (region).handle.isReleased = true;
+  }
+}
+
+module.exports = { SocketBell };

@@ -1,0 +1,47 @@
+'use strict';
+// Connects to a socket's path once, and translates what the system answers.
+const { connect } = require('node:net');
+const { CrossingsError } = require('../channel/errors.js');
+
+const NO_LISTENER = ['ENOENT', 'ECONNREFUSED']; // there is no server, or only the file of one
+const BUSY = ['EAGAIN', 'EBUSY']; // the queue of a server is full, or all instances of a pipe are in use
+
+/** @param {NodeJS.ErrnoException} error of a call to the system @param {string} what it was to do */
+function systemError(error, what) {
+  return Object.assign(
+    new CrossingsError('ERR_SYSTEM', `Cannot ${what}: ${error.message}.`),
+    error.errno === undefined ? {} : { errno: error.errno },
+  );
+}
+
+/** The socket at the path is of another type. @param {string} path */
+function mixedTransports(path) {
+  return new CrossingsError(
+    'ERR_PROTOCOL',
+    `The server at ${path} may use shared memory, and this side has transport: 'socket'. Set the same option transport at both ends.`,
+  );
+}
+
+/**
+ * Connect once.
+ * @param {string} path
+ * @returns {Promise<import('node:net').Socket | 'no listener' | 'busy'>}
+ */
+function tryConnecting(path) {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path });
+    const fail = (/** @type {NodeJS.ErrnoException} */ error) => {
+      const code = String(error.code);
+      if (NO_LISTENER.includes(code)) resolve('no listener');
+      else if (BUSY.includes(code)) resolve('busy');
+      else reject(code === 'EPROTOTYPE' ? mixedTransports(path) : systemError(error, `connect to ${path}`));
+    };
+    socket.once('error', fail);
+    socket.once('connect', () => {
+      socket.off('error', fail).on('error', () => {}); // 'close' follows
+      resolve(socket);
+    });
+  });
+}
+
+module.exports = { systemError, tryConnecting };
