@@ -131,13 +131,15 @@ class SocketBell {
       if (this.#sender.chunks === seen) socket.destroy();
       seen = this.#sender.chunks;
     }, LINGER_MS).unref();
+    socket.once('close', () => clearInterval(watchdog));
+    let isSent = false;
+    this.#sender.whenEmpty(() => {
+      isSent = true;
+      socket.end();
+    });
+    if (isSent) return undefined; // the kernel has all of it, and delivers it even if this process exits
     return new Promise((resolve) => {
-      socket.once('finish', () => resolve(undefined));
-      socket.once('close', () => {
-        clearInterval(watchdog);
-        resolve(undefined);
-      });
-      this.#sender.whenEmpty(() => socket.end());
+      socket.once('finish', () => resolve(undefined)).once('close', () => resolve(undefined));
     });
   }
 

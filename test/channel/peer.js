@@ -1,8 +1,8 @@
 'use strict';
 // One peer in its own process: node peer.js ROLE PATH [COUNT]. Some roles print "ready" once connected.
 // PATH is a socket to connect to, `listen:` and a socket to listen on, or `fd:` and an inherited descriptor.
-const { connect, listen, openChannel } = require('./transport.js');
 const { message, verify, fillWords, addToChecksum } = require('./numbered-messages.js');
+const { connect, listen, openChannel } = require('./transport.js').crossings;
 
 const [, , role, path, number = '0'] = process.argv;
 const count = Number(number);

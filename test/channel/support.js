@@ -5,7 +5,7 @@ const { spawn } = require('node:child_process');
 const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const crossings = require('./transport.js');
+const { crossings } = require('./transport.js');
 const { root } = require('../support.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'channel-'));

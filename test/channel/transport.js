@@ -17,4 +17,4 @@ const forced = {
   openChannel: (/** @type {any} */ fd, /** @type {any} */ options) => crossings.openChannel(fd, withTransport(options)),
 };
 
-module.exports = transport === undefined ? crossings : forced;
+module.exports = { crossings: transport === undefined ? crossings : forced };
