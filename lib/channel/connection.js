@@ -222,6 +222,7 @@ class Connection {
 
   /** Throws if no thread can block until the doorbell rings. */
   checkMayBlock() {
+    if (this.state === CLOSED) this.throwError();
     if (this.#bell.cannotBlock !== null) throw new CrossingsError('ERR_UNSUPPORTED', this.#bell.cannotBlock);
   }
 

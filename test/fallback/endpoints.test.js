@@ -1,0 +1,269 @@
+'use strict';
+// Where channels over sockets meet: files, tickets, and sides that do not fit together.
+const { spawn } = require('node:child_process');
+const { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { tmpdir } = require('node:os');
+const { Worker } = require('node:worker_threads');
+const {
+  closing,
+  crossings,
+  errorWith,
+  library,
+  newPath,
+  peerArguments,
+  success,
+  watch,
+} = require('../channel/support.js');
+
+const { channelPair, connect, listen, openChannel } = crossings;
+const SOCKET = { transport: 'socket', capacity: 65536 };
+const invalid = errorWith('ERR_INVALID_ARGUMENT');
+
+/** A script in a process of its own. @param {string} script @param {Record<string, string>} [env] */
+const run = (script, env = {}) => watch(spawn(process.execPath, ['-e', script], { env: { ...process.env, ...env } }));
+
+/** peer.js over sockets. @param {string} role @param {string} path @param {number} [count] */
+const peer = (role, path, count = 0) =>
+  watch(
+    spawn(process.execPath, peerArguments(role, path, count), {
+      env: { ...process.env, CROSSINGS_TEST_TRANSPORT: 'socket' },
+    }),
+  );
+
+/** A server, and the one client that it accepts. @param {string} role @param {number} [count] */
+async function withPeer(role, count) {
+  const server = closing(await listen(newPath(), SOCKET));
+  const { ended, child } = peer(role, server.path, count);
+  return { channel: closing(await server.accept()), ended, child };
+}
+
+describe('two processes', () => {
+  test('exchange messages in order, to the last one', async () => {
+    const { channel, ended } = await withPeer('echo');
+    const sent = (async () => {
+      for (let i = 0; i < 5000; i++) await channel.send(`message ${i}`);
+    })();
+    for (let i = 0; i < 5000; i++) expect(String(await channel.receive())).toBe(`message ${i}`);
+    await sent;
+    await channel.close();
+    expect(await ended).toEqual(success);
+  });
+
+  test('deliver everything that was sent before a close', async () => {
+    const { channel, ended } = await withPeer('send', 3000);
+    const { verify } = require('../channel/numbered-messages.js');
+    let i = 0;
+    for await (const message of channel) verify(message, i++);
+    expect(i).toBe(3000);
+    expect(await ended).toEqual(success);
+  });
+
+  test('notice a death at once, and an unreferenced channel does not keep a process alive', async () => {
+    const idle = await withPeer('idle');
+    const waiting = idle.channel.receive();
+    idle.child.kill('SIGKILL');
+    await expect(waiting).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+    const { channel, ended } = await withPeer('unref');
+    expect(await ended).toEqual(success);
+    expect(await channel.closed).toBe('peer-died');
+  });
+
+  test('deliver what was sent before process.exit()', async () => {
+    const server = closing(await listen(newPath(), SOCKET));
+    const script = `require(${library}).connect(${JSON.stringify(server.path)}, { transport: 'socket' }).then((channel) => {
+      channel.send('first'); channel.send('second'); process.exit(0); });`;
+    const { ended } = run(script);
+    const channel = closing(await server.accept());
+    expect(String(await channel.receive())).toBe('first');
+    expect(String(await channel.receive())).toBe('second');
+    expect(await ended).toEqual(success);
+  });
+});
+
+describe('the socket file', () => {
+  test('of a dead server is replaced, and a living server and other files are not', async () => {
+    const path = newPath();
+    const script = `require(${library}).listen(${JSON.stringify(path)}, { transport: 'socket' }).then(() => process.kill(process.pid, 'SIGKILL'))`;
+    await run(script).ended;
+    expect(existsSync(path)).toBe(true);
+    const server = closing(await listen(path, SOCKET));
+    await expect(listen(path, SOCKET)).rejects.toEqual(errorWith('ERR_ADDRESS_IN_USE'));
+    closing(await connect(path, SOCKET));
+    closing(await server.accept());
+    const file = newPath();
+    writeFileSync(file, 'precious');
+    await expect(listen(file, SOCKET)).rejects.toThrow(`${file} exists and is not a socket.`);
+    expect(readFileSync(file, 'utf8')).toBe('precious');
+  });
+
+  test('that several servers replace at the same time belongs to one of them', async () => {
+    const folder = newPath();
+    mkdirSync(folder);
+    const path = join(folder, 'feed.sock');
+    await run(
+      `require(${library}).listen(${JSON.stringify(path)}, { transport: 'socket' }).then(() => process.kill(process.pid, 'SIGKILL'))`,
+    ).ended;
+    const all = await Promise.allSettled(Array.from({ length: 8 }, () => listen(path, SOCKET)));
+    const servers = all.flatMap((each) => (each.status === 'fulfilled' ? [closing(each.value)] : []));
+    expect(servers).toHaveLength(1);
+    expect(readdirSync(folder)).toEqual(['feed.sock']);
+    closing(await connect(path, SOCKET));
+    closing(await servers[0].accept());
+  });
+
+  test('that belongs to another server is not removed', async () => {
+    const path = newPath();
+    const first = closing(await listen(path, SOCKET));
+    rmSync(path);
+    const second = closing(await listen(path, SOCKET));
+    await first.close();
+    expect(existsSync(path)).toBe(true);
+    await second.close();
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test('is open to this user only, also when a worker listens', async () => {
+    const path = newPath();
+    const worker = new Worker(
+      `require(${library}).listen(${JSON.stringify(path)}, { transport: 'socket' }).then(() => require('worker_threads').parentPort.postMessage(1));`,
+      { eval: true },
+    );
+    await new Promise((resolve) => worker.once('message', resolve));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    await worker.terminate();
+  });
+
+  test('has a path that fits, and is no pipe', async () => {
+    await expect(listen(`/tmp/${'x'.repeat(110)}`, SOCKET)).rejects.toEqual(invalid);
+    await expect(connect('\\\\.\\pipe\\crossings', SOCKET)).rejects.toThrow(
+      String.raw`path must be the path of a Unix socket on linux; got "\\\\.\\pipe\\crossings".`,
+    );
+  });
+});
+
+describe('a ticket', () => {
+  test('opens the other end in a worker, once, and nothing is left of it', async () => {
+    const { channel, port } = channelPair(SOCKET);
+    const ticket = port.take();
+    const worker = new Worker(
+      `const { openChannel } = require(${library});
+       openChannel(${ticket}, { transport: 'socket' }).then(async (channel) => {
+         for await (const message of channel) await channel.send('worker: ' + message);
+         await channel.close();
+       });`,
+      { eval: true },
+    );
+    const mine = closing(await channel);
+    await mine.send('hello');
+    expect(String(await mine.receive())).toBe('worker: hello');
+    await expect(openChannel(ticket, SOCKET)).rejects.toEqual(errorWith('ERR_CLOSED'));
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith('crossings-'))).toEqual([]);
+    await mine.close();
+    await new Promise((resolve) => worker.once('exit', resolve));
+  });
+
+  test('opens the other end in a child process', async () => {
+    const { channel, port } = channelPair(SOCKET);
+    const script = `require(${library}).openChannel(Number(process.env.TICKET), { transport: 'socket' }).then(async (channel) => {
+      await channel.send('child'); await channel.close(); });`;
+    const { ended } = run(script, { TICKET: String(port.take()) });
+    const mine = closing(await channel);
+    expect(String(await mine.receive())).toBe('child');
+    expect(await ended).toEqual(success);
+  });
+
+  test('of a worker that ends too early is withdrawn by close(), an abort or the timeout', async () => {
+    const closed = channelPair(SOCKET);
+    const ticket = closed.port.take();
+    closed.port.close();
+    await expect(closed.channel).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+    await expect(openChannel(ticket, SOCKET)).rejects.toEqual(errorWith('ERR_CLOSED'));
+    await expect(channelPair({ ...SOCKET, timeout: 20 }).channel).rejects.toEqual(errorWith('ERR_TIMEOUT'));
+    const signal = AbortSignal.abort(new Error('enough'));
+    await expect(channelPair({ ...SOCKET, signal }).channel).rejects.toThrow('enough');
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith('crossings-'))).toEqual([]);
+  });
+
+  test('takes the place of a descriptor, which cannot be passed on', async () => {
+    const { channel, port } = channelPair(SOCKET);
+    const advice =
+      "with transport: 'socket', an end is opened by its ticket. Pass port.take() to the worker or the child process, and what it returns to openChannel().";
+    expect(() => port.fd).toThrow(`A port has no descriptor: ${advice}`);
+    await expect(openChannel(3, SOCKET)).rejects.toThrow(`Descriptor 3 cannot be opened: ${advice}`);
+    await expect(openChannel(3, SOCKET)).rejects.toEqual(errorWith('ERR_UNSUPPORTED'));
+    await expect(openChannel(-1, SOCKET)).rejects.toEqual(invalid);
+    port.close();
+    await expect(channel).rejects.toThrow();
+  });
+});
+
+describe('two sides with different transports are told so:', () => {
+  const advice = 'Set the same option transport at both ends.';
+
+  test('a client over a socket of a server with shared memory', async () => {
+    const server = closing(await listen(newPath()));
+    const client = connect(server.path, SOCKET);
+    await expect(client).rejects.toEqual(errorWith('ERR_PROTOCOL'));
+    await expect(client).rejects.toThrow(
+      `The server at ${server.path} may use shared memory, and this side has transport: 'socket'. ${advice}`,
+    );
+    await expect(listen(server.path, SOCKET)).rejects.toEqual(errorWith('ERR_ADDRESS_IN_USE'));
+  });
+
+  test('a client with shared memory of a server over a socket', async () => {
+    const server = closing(await listen(newPath(), SOCKET));
+    const client = connect(server.path);
+    await expect(client).rejects.toEqual(errorWith('ERR_PROTOCOL'));
+    await expect(client).rejects.toThrow(
+      `The server at ${server.path} may have transport: 'socket', and this side uses shared memory. ${advice}`,
+    );
+    await expect(listen(server.path)).rejects.toEqual(errorWith('ERR_ADDRESS_IN_USE'));
+  });
+
+  test('tickets, both ways round', async () => {
+    const [shared, socket] = [channelPair(), channelPair(SOCKET)];
+    const [first, second] = [shared.port.take(), socket.port.take()];
+    await expect(openChannel(first, SOCKET)).rejects.toThrow(`over shared memory, and this openChannel() has`);
+    await expect(openChannel(second)).rejects.toThrow(`with transport: 'socket', and this openChannel() uses shared`);
+    for (const { channel, port } of [shared, socket]) {
+      port.close();
+      await expect(channel).rejects.toThrow();
+    }
+  });
+});
+
+describe('what needs the event loop says so:', () => {
+  test('receiveSync(), even if a message is there', async () => {
+    const { channel, port } = channelPair(SOCKET);
+    const other = closing(await openChannel(port.take(), SOCKET));
+    const mine = closing(await channel);
+    await other.send('x');
+    expect(() => mine.receiveSync()).toThrow(errorWith('ERR_UNSUPPORTED'));
+    expect(() => mine.receiveSync()).toThrow('Use receive().');
+    expect(String(await mine.receive())).toBe('x');
+  });
+
+  test('a loop that only polls ends with a sentence instead of never', async () => {
+    const { channel, port } = channelPair(SOCKET);
+    closing(await openChannel(port.take(), SOCKET));
+    const mine = closing(await channel);
+    expect(() => {
+      while (mine.tryReceive() === null);
+    }).toThrow('await something in the loop.');
+    expect(mine.state).toBe('open');
+  });
+});
+
+test('with authenticate: true at both ends, messages are signed and checked; at one end, both are refused', async () => {
+  const server = closing(await listen(newPath(), { ...SOCKET, authenticate: true }));
+  const client = closing(await connect(server.path, { ...SOCKET, authenticate: true }));
+  const served = closing(await server.accept());
+  expect([client.authenticated, served.authenticated]).toEqual([true, true]);
+  for (let i = 0; i < 300; i++) {
+    await client.send(Buffer.alloc(i * 7, i));
+    expect((await served.receive()).equals(Buffer.alloc(i * 7, i))).toBe(true);
+  }
+  await expect(connect(server.path, SOCKET)).rejects.toThrow('only the peer has set the option authenticate');
+  expect(server.refusals.last.message).toContain('only this side has set the option authenticate');
+});

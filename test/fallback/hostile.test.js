@@ -1,0 +1,210 @@
+'use strict';
+// What a peer can do that speaks the protocol of the socket and lies: every limit holds, and nothing grows.
+const net = require('node:net');
+const { closing, crossings, errorWith, newPath, pause } = require('../channel/support.js');
+const { HELLO_BYTES, writeHello } = require('../../lib/fallback/wire.js');
+
+const { listen } = crossings;
+const CAPACITY = 65536;
+const OPTIONS = { transport: 'socket', capacity: CAPACITY, timeout: 2000 };
+const corrupt = errorWith('ERR_PEER_CORRUPT');
+
+/** @type {net.Socket[]} */
+const sockets = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+
+/** A client of nobody's library. @param {string} path @returns {Promise<net.Socket>} */
+async function raw(path) {
+  const socket = net.connect(path);
+  sockets.push(socket.on('error', () => {}));
+  await new Promise((resolve) => socket.once('connect', resolve));
+  return socket;
+}
+
+/** One record, and its payload. @param {number} value @param {number} kind @param {Uint8Array} [payload] */
+function record(value, kind, payload = new Uint8Array(0)) {
+  const head = Buffer.alloc(8);
+  head.writeUInt32LE(value >>> 0, 0);
+  head.writeUInt32LE(kind >>> 0, 4);
+  return Buffer.concat([head, payload]);
+}
+
+/** A channel whose peer is a raw socket. @param {object} [options] */
+async function victim(options = {}) {
+  const server = closing(await listen(newPath(), { ...OPTIONS, ...options }));
+  const socket = await raw(server.path);
+  socket.write(writeHello(CAPACITY, null));
+  return { socket, channel: closing(await server.accept()), server };
+}
+
+describe('a client whose hello is', () => {
+  test.each([
+    ['garbage', Buffer.alloc(HELLO_BYTES, 0x41), 'ERR_PROTOCOL', 'not a channel'],
+    [
+      'a request for a web page',
+      Buffer.from(`GET / HTTP/1.1\r\nHost: ${'x'.repeat(40)}\r\n\r\n`),
+      'ERR_PROTOCOL',
+      'not a channel',
+    ],
+    ['of another version', writeHello(CAPACITY, null).fill(9, 4, 5), 'ERR_PROTOCOL', 'version 9'],
+    ['a capacity of 3', writeHello(3, null), 'ERR_PROTOCOL', 'invalid capacity 3'],
+    ['a capacity of 2^31', writeHello(2 ** 31, null), 'ERR_PROTOCOL', 'invalid capacity'],
+    ['a capacity of 2^30', writeHello(2 ** 30, null), 'ERR_LIMIT_EXCEEDED', 'maxPeerCapacity'],
+    [
+      'one with a key',
+      writeHello(CAPACITY, [1, 2, 3, 4]),
+      'ERR_PROTOCOL',
+      'only the peer has set the option authenticate',
+    ],
+    ['cut off', writeHello(CAPACITY, null).subarray(0, 31), 'ERR_PEER_DIED', 'closed the connection'],
+  ])('%s is refused, and the next one is served', async (_, hello, code, text) => {
+    const server = closing(await listen(newPath(), OPTIONS));
+    const socket = await raw(server.path);
+    socket.end(hello);
+    await new Promise((resolve) => socket.resume().once('close', resolve));
+    while (server.refusals.count === 0) await pause(1);
+    expect(server.refusals.last).toEqual(errorWith(code));
+    expect(server.refusals.last.message).toContain(text);
+    closing(await crossings.connect(server.path, OPTIONS));
+    closing(await server.accept());
+  });
+
+  test('never sent is refused after the timeout', async () => {
+    const server = closing(await listen(newPath(), { ...OPTIONS, timeout: 50 }));
+    await raw(server.path);
+    while (server.refusals.count === 0) await pause(1);
+    expect(server.refusals.last).toEqual(errorWith('ERR_TIMEOUT'));
+  });
+});
+
+test('of more clients than maxChannelsPerUser, the others are refused until one has closed', async () => {
+  const options = { ...OPTIONS, maxChannelsPerUser: 2 };
+  const server = closing(await listen(newPath(), options));
+  const connect = async () => closing(await crossings.connect(server.path, OPTIONS));
+  await connect();
+  const second = await connect();
+  await expect(connect()).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+  expect(server.refusals.last).toEqual(errorWith('ERR_LIMIT_EXCEEDED'));
+  await closing(await server.accept()).close();
+  await connect();
+  expect(second.state).toBe('open');
+});
+
+describe('a record that no channel sends shuts the channel down:', () => {
+  test.each([
+    ['a frame larger than the ring', record(CAPACITY, 0), 'invalid frame size 65536'],
+    ['a frame of 4 GiB', record(0xffffffff, 0), 'invalid frame size 4294967295'],
+    ['a kind that does not exist', record(0, 9), 'invalid frame kind 9'],
+    ['a read position ahead of what was sent', record(4096, 16), 'invalid read position 4096'],
+    ['a read position that is no multiple of 8', record(3, 16), 'invalid read position 3'],
+    [
+      'a frame without room for it',
+      Buffer.concat(Array.from({ length: 3 }, () => record(32768, 0, Buffer.alloc(32768)))),
+      'without room',
+    ],
+    ['a request without a number', record(2, 1, Buffer.alloc(2)), 'only 2 bytes'],
+  ])('%s', async (_, bytes, text) => {
+    const { socket, channel } = await victim();
+    channel.onRequest(() => 'answer');
+    const received = channel.receive();
+    received.catch(() => {});
+    const pending = channel.request('x');
+    pending.catch(() => {});
+    socket.write(bytes);
+    expect(await channel.closed).toBe('peer-corrupt');
+    await expect(pending).rejects.toEqual(corrupt);
+    await expect(pending).rejects.toThrow(text);
+    expect(() => channel.trySend('x')).toThrow(corrupt);
+    expect(() => channel.tryReceive()).toThrow(corrupt);
+  });
+});
+
+test('a peer that sends without end fills one ring, and is corrupt when it sends more', async () => {
+  const { socket, channel } = await victim();
+  for (let i = 0; i < CAPACITY / 64 - 1; i++) socket.write(record(1, 0, Buffer.from('x')));
+  socket.write(record(1, 0, Buffer.from('x')));
+  expect(await channel.closed).toBe('peer-corrupt');
+});
+
+test('a peer that never reads: trySend returns false, and what waits to be sent is bounded', async () => {
+  const { socket, channel } = await victim();
+  socket.pause();
+  let sent = 0;
+  for (let turn = 0; turn < 20; turn++) {
+    while (channel.trySend(Buffer.alloc(1000))) sent++;
+    await pause(1);
+  }
+  expect(sent).toBe(65); // frames of 1008 bytes
+  await expect(channel.waitForRoom(0, { signal: AbortSignal.timeout(20) })).rejects.toThrow();
+});
+
+test('a peer that claims to have read what it does not take cannot make this side store more than a chunk', async () => {
+  const { socket, channel } = await victim();
+  socket.pause();
+  let read = 0;
+  let sent = 0;
+  channel.closed.then(() => socket.destroy());
+  for (let turn = 0; turn < 100 && channel.state === 'open'; turn++) {
+    while (channel.state === 'open' && channel.trySend(Buffer.alloc(1016))) {
+      sent++;
+      read += 1024;
+    }
+    socket.write(record(read, 16)); // all of it, long before it has arrived
+    await pause(1);
+  }
+  expect(channel.state).toBe('peer-corrupt');
+  expect(sent).toBeLessThan(1024); // what the kernel's buffers and one ring hold
+});
+
+test('a peer that floods with read positions and requests for nothing costs no memory', async () => {
+  const { socket, channel } = await victim();
+  const nothing = Buffer.concat(Array.from({ length: 4096 }, () => record(0, 16)));
+  const before = process.memoryUsage().arrayBuffers;
+  for (let i = 0; i < 200; i++) await new Promise((resolve) => socket.write(nothing, () => resolve(undefined)));
+  expect(channel.state).toBe('open');
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20 * 2 ** 20);
+  socket.write(record(5, 0, Buffer.from('hello')));
+  expect(String(await channel.receive())).toBe('hello');
+});
+
+describe('a peer that ends', () => {
+  test('without a goodbye has died; what it sent whole is received first, and half a frame is not', async () => {
+    const { socket, channel } = await victim();
+    socket.end(Buffer.concat([record(3, 0, Buffer.from('one')), record(100, 0, Buffer.from('half'))]));
+    expect(String(await channel.receive())).toBe('one');
+    await expect(channel.receive()).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+    expect(channel.state).toBe('peer-died');
+  });
+
+  test('with a goodbye has closed, even if it keeps its socket', async () => {
+    const { socket, channel } = await victim();
+    socket.write(Buffer.concat([record(3, 0, Buffer.from('one')), record(0, 17), record(3, 0, Buffer.from('two'))]));
+    expect(await channel.closed).toBe('peer-closed');
+    expect(String(await channel.receive())).toBe('one');
+    expect(await channel.receive()).toBeNull();
+  });
+
+  test('while this side writes loses nothing that it had sent', async () => {
+    const { socket, channel } = await victim();
+    socket.write(record(4, 0, Buffer.from('last')));
+    await new Promise((resolve) => socket.end(resolve));
+    socket.destroy();
+    for (let i = 0; i < 10; i++) channel.trySend(`answer ${i}`); // nobody reads these
+    expect(String(await channel.receive())).toBe('last');
+    await expect(channel.receive()).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+  });
+});
+
+test('close() does not wait forever for a peer that takes nothing, and does not keep its memory', async () => {
+  const { socket, channel } = await victim({ capacity: 2 ** 22 });
+  socket.pause();
+  while (channel.trySend(Buffer.alloc(65000)));
+  const closed = channel.close();
+  expect(channel.state).toBe('closed');
+  const ended = await Promise.race([closed.then(() => 'ended'), pause(50).then(() => 'pending')]);
+  expect(ended).toBe('pending'); // the kernel does not take 4 MiB
+  socket.resume();
+  await closed;
+});
