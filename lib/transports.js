@@ -7,7 +7,7 @@ const sharedMemory = {
   ...require('./channel/server.js'),
 };
 const { CrossingsError } = require('./channel/errors.js');
-const { unavailable = null } = /** @type {{unavailable?: string | null}} */ (require('./channel/native.js'));
+const { unavailable } = require('./channel/native.js');
 const { readOptions } = require('./channel/options.js');
 const socket = require('./fallback/index.js');
 

@@ -189,7 +189,7 @@ describe('a peer that ends', () => {
   test('while this side writes loses nothing that it had sent', async () => {
     const { socket, channel } = await victim();
     socket.write(record(4, 0, Buffer.from('last')));
-    await new Promise((resolve) => socket.end(resolve));
+    await new Promise((resolve) => socket.end(() => resolve(undefined)));
     socket.destroy();
     for (let i = 0; i < 10; i++) channel.trySend(`answer ${i}`); // nobody reads these
     expect(String(await channel.receive())).toBe('last');
