@@ -76,7 +76,7 @@ const ROOMS = [
   },
   {
     files: ['lib/lessons/'],
-    uses: ['lib/measure/', 'lib/terminal/', 'lib/trace/', 'lib/channel/errors.js', 'package.json'],
+    uses: ['lib/experiments/', 'lib/measure/', 'lib/terminal/', 'lib/trace/', 'lib/channel/errors.js', 'package.json'],
   },
   { files: ['lib/doctor.js'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js'] },
   {

@@ -46,6 +46,7 @@ const WIDTH = 100; // columns of prose
  * @property {string} [argument] the choice that is an argument of the command, not an option
  * @property {(options: ExperimentOptions, control?: ExperimentControl) => Promise<any>} run
  * @property {(file: any, style: import('../terminal/style.js').Style) => string} render the table for the terminal
+ * @property {(file: any) => Record<string, {value: number, unit: string}>} [figures] the result as figures, for a lesson
  */
 
 /** @param {ExperimentFile} file */

@@ -6,7 +6,7 @@ const { join } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
 
 /** @typedef {{figure: string, than?: string, below?: number, atLeast?: number, equals?: number}} Condition */
-/** @typedef {{label: string, program?: string, args?: string[], note?: string}} Try */
+/** @typedef {{label: string, program?: string, args?: string[], choices?: Record<string, string>, note?: string}} Try */
 /**
  * @typedef {object} Lesson
  * @property {string} name of its folder
@@ -16,7 +16,7 @@ const { CrossingsError } = require('../channel/errors.js');
  * @property {string} title
  * @property {number} minutes
  * @property {{text: string, answers: {text: string, right: Condition}[]}} question
- * @property {{kind: 'measure' | 'record', program: string, args?: string[]} | {kind: 'theatre', mechanism: string} |
+ * @property {{kind: 'measure' | 'record', program: string, args?: string[]} |
  *   {kind: 'experiment', experiment: string, choices?: Record<string, string>}} run
  * @property {any} [see]
  * @property {Record<string, string[]>} [source] texts in the lines that matter, by file
@@ -76,6 +76,19 @@ function readJson(path) {
   }
 }
 
+/** @param {string} path @param {Pick<Lesson, 'run' | 'try'>} lesson whose run is an experiment */
+function checkExperiment(path, { run, try: tries = [] }) {
+  // Loaded here, because most lessons need no experiment.
+  const { findExperiment } = require('./experiment.js');
+  if (run.kind !== 'experiment') return;
+  const { choices: known } = findExperiment(run.experiment);
+  for (const [name, value] of [run, ...tries].flatMap(({ choices = {} }) => Object.entries(choices))) {
+    if (!known[name]) reject(path, `has the choice "${name}"; ${run.experiment} has ${Object.keys(known).join(', ')}.`);
+    if (!known[name].includes(value))
+      reject(path, `has ${name} "${value}"; it must be one of ${known[name].join(', ')}.`);
+  }
+}
+
 /** @param {keyof typeof KINDS} kind @param {string} name */
 function read(kind, name) {
   const path = `c-bench/${kind}s/${name}`;
@@ -85,6 +98,7 @@ function read(kind, name) {
     const [issue] = error.issues;
     reject(`${path}/${kind}.json`, `is invalid: ${issue.path.join('.') || 'the file'}: ${issue.message}.`);
   }
+  if (json.run?.kind === 'experiment') checkExperiment(`${path}/${kind}.json`, json);
   const files = readdirSync(join(root, path)).filter((file) => /\.(c|js)$/.test(file));
   const used = [json.run, ...(json.try ?? []), json.wrong, json.right].flatMap((part) => part?.program ?? []);
   const missing = used.find((program) => !files.includes(program));

@@ -6,6 +6,7 @@ const { join, relative } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
 const { describeEnvironment } = require('../measure/environment.js');
 const { runConfined, sentencesOf } = require('./confined.js');
+const { runExperimentOf } = require('./experiment.js');
 const { isFigure } = require('./figures.js');
 const { listLessons, listPitfalls } = require('./folders.js');
 const { fill, rightAnswer } = require('./outcomes.js');
@@ -13,7 +14,12 @@ const { runRecorded } = require('./recorded.js');
 const { explainTerms, idOf, readGlossary, sectionsOf, toHtml, toInlineHtml, worksheetOf } = require('./text.js');
 
 /** @typedef {import('./folders.js').Lesson} Lesson */
+/** @typedef {import('./folders.js').Try} Try */
 /** @typedef {import('./confined.js').Outcome} Outcome */
+/**
+ * @typedef {{kind: 'measure' | 'record', program: string, args: string[]} |
+ *   {kind: 'experiment', experiment: string, choices: Record<string, string>}} Work
+ */
 
 /**
  * A run of a lesson, as shipped.json holds several.
@@ -40,12 +46,22 @@ const line = (lesson) => ({
 
 const listLines = () => listLessons().map(line);
 
-/** The program and arguments of a run. @param {Lesson} lesson @param {number | null} which */
-function commandOf(lesson, which) {
-  if (!('program' in lesson.run)) return null;
-  const { program, args = [] } = lesson.run;
-  const chosen = which === null ? undefined : lesson.try?.[which];
-  return { program: chosen?.program ?? program, args: which === null ? args : (chosen?.args ?? []) };
+/** What a run of the lesson does. @param {Lesson} lesson @param {number | null} which @returns {Work} */
+function workOf({ run, try: tries = [] }, which) {
+  const { program, args, choices } = which === null ? /** @type {Omit<Try, 'label'>} */ (run) : tries[which];
+  if (run.kind === 'experiment' && !program)
+    return { kind: 'experiment', experiment: run.experiment, choices: { ...run.choices, ...choices } };
+  const kind = run.kind === 'record' ? 'record' : 'measure';
+  const own = run.kind === 'experiment' ? '' : run.program;
+  return { kind, program: program ?? own, args: args ?? [] };
+}
+
+/** @param {Lesson} lesson @param {number | null} which @param {{signal?: AbortSignal}} control */
+function perform(lesson, which, control) {
+  const work = workOf(lesson, which);
+  if (work.kind === 'experiment') return runExperimentOf(work, control);
+  const run = work.kind === 'record' ? runRecorded : runConfined;
+  return run({ folder: lesson.folder, program: work.program, args: work.args }, control);
 }
 
 /** The same run in a terminal. @param {Lesson} lesson @param {number | null} which */
@@ -60,11 +76,8 @@ const terminalOf = (lesson, which) =>
  * @returns {Promise<LessonRun>}
  */
 async function runLesson(lesson, which, { signal } = {}) {
-  const command = commandOf(lesson, which);
-  if (!command) throw new CrossingsError('ERR_LESSON', `The lesson ${lesson.name} has no program to run.`);
   const recordedAt = new Date().toISOString();
-  const run = lesson.run.kind === 'record' ? runRecorded : runConfined;
-  const outcome = await run({ folder: lesson.folder, ...command }, { signal });
+  const outcome = await perform(lesson, which, { signal });
   const { cpu, cores, architecture, kernel, virtualization } = await describeEnvironment({
     cores: null,
     pin: false,
@@ -193,4 +206,4 @@ function describeGlossary() {
   }));
 }
 
-module.exports = { commandOf, describeGlossary, describeLesson, listLines, presentRun, runLesson, shippedRuns };
+module.exports = { describeGlossary, describeLesson, listLines, presentRun, runLesson, shippedRuns };

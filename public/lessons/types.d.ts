@@ -10,7 +10,7 @@ interface LessonAnswer extends LessonLine {
   question: { text: string; answers: string[] };
   sections: Record<'predict' | 'run' | 'see' | 'try', string>;
   worksheet: { question: string; answer: string }[];
-  kind: 'measure' | 'record' | 'theatre' | 'experiment';
+  kind: 'measure' | 'record' | 'experiment';
   see: LessonPlot | null;
   terminal: string;
   tries: { label: string; terminal: string }[];

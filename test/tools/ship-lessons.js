@@ -3,13 +3,12 @@
 // The page shows these runs where programs cannot be run.
 const { join } = require('node:path');
 const { findLesson, listLessons } = require('../../lib/lessons/folders.js');
-const { commandOf, runLesson } = require('../../lib/lessons/lesson.js');
+const { runLesson } = require('../../lib/lessons/lesson.js');
 const { writeWhole } = require('../../lib/terminal/files.js');
 
 /** @param {string[]} names */
 async function ship(names) {
   for (const lesson of names.length > 0 ? names.map(findLesson) : listLessons()) {
-    if (!commandOf(lesson, null)) continue;
     const runs = [];
     for (const which of [null, ...(lesson.try ?? []).keys()]) runs.push(await runLesson(lesson, which));
     const path = join(lesson.folder, 'shipped.json');

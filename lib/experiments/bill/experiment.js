@@ -16,6 +16,7 @@ const BILL = {
   argument: 'mechanism',
   run: (options, control) => require('./run.js').runBill(options, control),
   render: renderBills,
+  figures: (file) => require('./figures.js').figuresOf(file),
 };
 
 module.exports = { BILL };
