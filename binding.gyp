@@ -162,6 +162,12 @@
       ],
     },
     {
+      # The tracer of functions and of commands.
+      'target_name': 'crossings-tracer',
+      'type': 'static_library',
+      'sources': ['c-bench/trace/command.c', '<@(function_tracer)'],
+    },
+    {
       # The demos, which record the line of each call for the tracer. (-include is relative to the build folder.)
       'target_name': 'crossings-demos',
       'type': 'static_library',
@@ -181,31 +187,29 @@
       # Runs, times or traces a demo.
       'target_name': 'crossings-demo',
       'type': 'executable',
-      'dependencies': ['crossings-demos', 'crossings-common'],
+      'dependencies': ['crossings-demos', 'crossings-tracer', 'crossings-common'],
       'sources': [
         'c-bench/programs/demo.c',
         'c-bench/demos/demos.c',
         'c-bench/demos/run.c',
         'c-bench/demos/timing.c',
         'c-bench/trace/demo.c',
-        '<@(function_tracer)',
       ],
     },
     {
       # Traces any command.
       'target_name': 'crossings-trace',
       'type': 'executable',
-      'dependencies': ['crossings-common'],
-      'sources': ['c-bench/programs/trace.c', 'c-bench/trace/command.c', '<@(tracer)'],
+      'dependencies': ['crossings-tracer', 'crossings-common'],
+      'sources': ['c-bench/programs/trace.c'],
     },
     {
       # Runs the programs of the lessons and pitfalls: every C file in a folder of either. (-include as above.)
       'target_name': 'crossings-lessons',
       'type': 'executable',
-      'dependencies': ['crossings-common'],
+      'dependencies': ['crossings-tracer', 'crossings-common'],
       'sources': [
         'c-bench/programs/lessons.c',
-        'c-bench/demos/state.c',
         'c-bench/lessons/confine.c',
         'c-bench/lessons/descendants.c',
         'c-bench/lessons/namespaces.c',

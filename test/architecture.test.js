@@ -27,7 +27,7 @@ const ROOMS = [
   { files: ['c-bench/demos/'], uses: ['c-bench/common/', 'native/'] },
   { files: ['c-bench/trace/'], uses: ['c-bench/common/', 'c-bench/demos/'] },
   { files: ['c-bench/prove/'], uses: ['c-bench/common/', 'native/'] },
-  { files: ['c-bench/lessons/*'], uses: ['c-bench/common/', 'c-bench/demos/'] },
+  { files: ['c-bench/lessons/*'], uses: ['c-bench/common/', 'c-bench/demos/', 'c-bench/trace/'] },
   { files: ['c-bench/lessons/', 'c-bench/pitfalls/'], uses: [] },
   {
     files: ['c-bench/programs/'],
@@ -110,13 +110,13 @@ const ROOMS = [
   { files: ['public/bench/charts/'], uses: ['public/shared/'] },
   { files: ['public/bench/'], uses: ['public/bench/charts/', 'public/shared/'] },
   { files: ['public/experiments/'], uses: ['public/shared/'] },
-  { files: ['public/lessons/'], uses: ['public/shared/'] },
   { files: ['public/pitfalls/'], uses: ['public/shared/'] },
   { files: ['public/theatre/model/'], uses: ['public/shared/'] },
   { files: ['public/theatre/elements/'], uses: ['public/theatre/model/', 'public/shared/'] },
   { files: ['public/theatre/'], uses: ['public/theatre/elements/', 'public/theatre/model/', 'public/shared/'] },
   { files: ['public/recording/model/'], uses: ['public/shared/'] },
   { files: ['public/recording/elements/'], uses: ['public/recording/model/', 'public/shared/'] },
+  { files: ['public/lessons/'], uses: ['public/recording/elements/', 'public/recording/model/', 'public/shared/'] },
   { files: ['public/recording/'], uses: ['public/recording/elements/', 'public/recording/model/', 'public/shared/'] },
 ];
 

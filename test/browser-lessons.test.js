@@ -82,6 +82,13 @@ describeInBrowser('the lessons', () => {
       expect(await page.textContent('#verdict')).toMatch(/^Your guess was right: |^You guessed: .*The figures say: /);
       expect(await page.innerText('#why')).not.toMatch(/[{}]/);
 
+      if (lesson.see?.moment) {
+        const marked = page.locator('#see .recorded .line[data-current=now]');
+        expect(await marked.textContent()).toContain(lesson.see.moment.line);
+        await tabTo('#see .event-list');
+        await page.keyboard.press('ArrowDown');
+        await page.locator('#see .event-title', { hasText: 'write()' }).waitFor();
+      }
       if (lesson.try?.length) {
         await tabTo('#tries button');
         await page.keyboard.press('Enter');

@@ -80,6 +80,26 @@ describe.each([
   });
 });
 
+test.each([
+  ['in namespaces, by the kernel or by its guard', []],
+  ['without namespaces, by its guard or by the limit of its user', ['--no-namespaces']],
+])('a program that starts processes without end is stopped, %s', (_, plain) => {
+  const script = 'i=0; while [ $i -lt 1000 ]; do sleep 600 & i=$((i + 1)); done; echo all; wait';
+  const events = confine(['sh', '-c', script], plain);
+  expect(of(events, 'output').map(({ line }) => line)).not.toContain('all');
+  const [ended] = of(events, 'ended');
+  if (ended.how === 'limit') expect(ended.limit).toBe('processes');
+  else expect(of(events, 'output').map(({ line }) => line)).toContainEqual(expect.stringMatching(/fork/));
+});
+
+test('a program has no rights of root, so that it cannot undo its namespaces', () => {
+  const events = confine(['sh', '-c', 'umount /dev/shm || echo refused; grep CapEff /proc/self/status']);
+  const [first, second] = of(events, 'output').filter(({ stream }) => stream === 'stdout');
+  expect(first.line).toBe('refused');
+  const reads = 4; // CAP_DAC_READ_SEARCH
+  expect(Number.parseInt(second.line.split('\t')[1], 16) & ~reads).toBe(0);
+});
+
 test('a run that is aborted leaves no process and no folder behind', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'lessons-'));
   writeFileSync(join(folder, 'sleeps.js'), 'console.log(process.cwd()); setInterval(() => {}, 1000);');

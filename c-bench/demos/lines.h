@@ -13,8 +13,10 @@
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -49,10 +51,12 @@
 #define connect(...) NOTED(connect, __VA_ARGS__)
 #define fchmod(...) NOTED(fchmod, __VA_ARGS__)
 #define fcntl(...) NOTED(fcntl, __VA_ARGS__)
+#define fflush(...) NOTED(fflush, __VA_ARGS__)
 #define fork(...) NOTED(fork, __VA_ARGS__)
 #define fstat(...) NOTED(fstat, __VA_ARGS__)
 #define ftruncate(...) NOTED(ftruncate, __VA_ARGS__)
 #define getppid(...) NOTED(getppid, __VA_ARGS__)
+#define getrusage(...) NOTED(getrusage, __VA_ARGS__)
 #define getsockname(...) NOTED(getsockname, __VA_ARGS__)
 #define getsockopt(...) NOTED(getsockopt, __VA_ARGS__)
 #define kill(...) NOTED(kill, __VA_ARGS__)
@@ -60,10 +64,14 @@
 #define lstat(...) NOTED(lstat, __VA_ARGS__)
 #define memfd_create(...) NOTED(memfd_create, __VA_ARGS__)
 #define mmap(...) NOTED(mmap, __VA_ARGS__)
+#define mprotect(...) NOTED(mprotect, __VA_ARGS__)
 #define munmap(...) NOTED(munmap, __VA_ARGS__)
+#define open(...) NOTED(open, __VA_ARGS__)
 #define pipe(...) NOTED(pipe, __VA_ARGS__)
 #define poll(...) NOTED(poll, __VA_ARGS__)
 #define prctl(...) NOTED(prctl, __VA_ARGS__)
+#define printf(...) NOTED(printf, __VA_ARGS__)
+#define pwrite(...) NOTED(pwrite, __VA_ARGS__)
 #define read(...) NOTED(read, __VA_ARGS__)
 #define recv(...) NOTED(recv, __VA_ARGS__)
 #define recvmsg(...) NOTED(recvmsg, __VA_ARGS__)
@@ -74,12 +82,14 @@
 #define sem_wait(...) NOTED(sem_wait, __VA_ARGS__)
 #define send(...) NOTED(send, __VA_ARGS__)
 #define sendmsg(...) NOTED(sendmsg, __VA_ARGS__)
+#define setrlimit(...) NOTED(setrlimit, __VA_ARGS__)
 #define setsockopt(...) NOTED(setsockopt, __VA_ARGS__)
 #define shm_open(...) NOTED(shm_open, __VA_ARGS__)
 #define shm_unlink(...) NOTED(shm_unlink, __VA_ARGS__)
 #define socket(...) NOTED(socket, __VA_ARGS__)
 #define socketpair(...) NOTED(socketpair, __VA_ARGS__)
 #define unlink(...) NOTED(unlink, __VA_ARGS__)
+#define usleep(...) NOTED(usleep, __VA_ARGS__)
 #define waitpid(...) NOTED(waitpid, __VA_ARGS__)
 #define write(...) NOTED(write, __VA_ARGS__)
 

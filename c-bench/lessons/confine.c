@@ -9,6 +9,7 @@
 #include "room.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,17 +28,22 @@
 #endif
 
 /* Sent by the program's parent to the guard. */
-struct message {
+struct notice {
     enum { READY = 1, REFUSED, ENDED } kind;
-    int status; /* of the program, from waitpid() */
-    int left;   /* processes that it left behind */
-    pid_t pid;  /* of the program, in its namespace */
+    int status;   /* of the program, from waitpid() */
+    int left;     /* processes that it left behind */
+    pid_t pid;    /* of the program, in its namespace */
+    bool counted; /* the kernel limits how many processes there are */
     char text[120];
 };
+
+#define COUNT_MS 100 /* how often processes are counted where the kernel does not limit them */
 
 struct pipes {
     int out[2], error[2], status[2];
 };
+
+static sigset_t guard_signals;
 
 static long now_ms(void) {
     struct timespec now;
@@ -45,21 +51,40 @@ static long now_ms(void) {
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void tell(const struct pipes *pipes, const struct message *message) {
-    if (write(pipes->status[1], message, sizeof *message) != sizeof *message)
+/* ---- SIGUSR1, on its way to the tracer ---- */
+
+static volatile pid_t next_process;
+
+static void pass_signal(int signal) {
+    if (next_process > 0)
+        kill(next_process, signal);
+}
+
+static void pass_signals_to(pid_t process) {
+    next_process = process;
+    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = pass_signal, .sa_flags = SA_RESTART}, NULL);
+}
+
+static void tell(const struct pipes *pipes, const struct notice *notice) {
+    if (write(pipes->status[1], notice, sizeof *notice) != sizeof *notice)
         _exit(1);
 }
 
 /* ---- The program ---- */
 
-/* Close all descriptors but the standard ones: the program must not have what this process has inherited. */
-static void close_others(void) {
-    if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) == 0)
+static void close_from(int first, int last) {
+    if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
         return;
     struct rlimit most; /* before Linux 5.9 */
     rlim_t end = getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur < 65536 ? most.rlim_cur : 65536;
-    for (int fd = STDERR_FILENO + 1; fd < (int)end; fd++)
+    for (int fd = first; fd <= last && fd < (int)end; fd++)
         close(fd);
+}
+
+/* Close all descriptors but the standard ones and `kept`: the program must not have what this process has inherited. */
+static void close_others(int kept) {
+    close_from(STDERR_FILENO + 1, kept - 1);
+    close_from(kept + 1, INT_MAX);
 }
 
 __attribute__((noreturn)) static void be_program(const struct confinement *how, const struct pipes *pipes,
@@ -68,21 +93,30 @@ __attribute__((noreturn)) static void be_program(const struct confinement *how, 
     setsid();
     dup2(pipes->out[1], STDOUT_FILENO);
     dup2(pipes->error[1], STDERR_FILENO);
-    close_others();
+    close_others(how->trace ? how->trace->output : STDERR_FILENO);
     if (chdir(folder)) {
         perror("Cannot enter the temporary folder");
         exit(126);
     }
     limit_resources(how->limit_ms, how->memory_mb, how->run == NULL);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    drop_capabilities();
+    signal(SIGUSR1, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
-    if (how->run) {
+    if (how->run)
         setvbuf(stdout, NULL, _IOLBF, 1 << 12); /* what it printed must be seen if it is killed */
-        exit(how->run(how->argc, how->argv));
+    if (how->trace && how->run) {
+        const char *name = strrchr(how->argv[0], '/');
+        prctl(PR_SET_NAME, name ? name + 1 : how->argv[0]); /* in the recording; it would be that of this executable */
     }
+    if (how->trace)
+        exit(how->run ? trace_function(how->run, how->argc, how->argv, how->trace)
+                      : trace_command(how->argv, how->trace));
+    if (how->run)
+        exit(how->run(how->argc, how->argv));
     execvp(how->argv[0], how->argv);
     fprintf(stderr, "Cannot run %s: %s.\n", how->argv[0], strerror(errno));
     exit(127);
@@ -91,34 +125,42 @@ __attribute__((noreturn)) static void be_program(const struct confinement *how, 
 /* The program's parent: process 1 of the namespaces, if there are any. Its end is the end of all processes in them. */
 __attribute__((noreturn)) static void be_parent(const struct confinement *how, const struct pipes *pipes,
                                                 const char *folder, bool has_namespaces, bool with_user) {
-    struct message message = {.kind = READY};
+    struct notice notice = {.kind = READY};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(pipes->status[0]);
     if (poll(&(struct pollfd){.fd = pipes->status[1]}, 1, 0) != 0)
         _exit(1); /* the guard has already ended */
-    if (has_namespaces && !furnish_namespaces(with_user, message.text, sizeof message.text)) {
-        message.kind = REFUSED;
-        tell(pipes, &message);
+    if (has_namespaces && !furnish_namespaces(with_user, notice.text, sizeof notice.text)) {
+        notice.kind = REFUSED;
+        tell(pipes, &notice);
         _exit(0);
     }
-    message.pid = fork();
-    if (message.pid == 0)
+    /* The kernel does not apply RLIMIT_NPROC to root. */
+    notice.counted = (has_namespaces && limit_process_ids()) || geteuid() != 0;
+    pass_signals_to(0);
+    sigset_t passed;
+    sigemptyset(&passed);
+    sigaddset(&passed, SIGUSR1);
+    sigprocmask(SIG_UNBLOCK, &passed, NULL); /* the guard blocks it */
+    notice.pid = fork();
+    if (notice.pid == 0)
         be_program(how, pipes, folder);
-    tell(pipes, &message);
+    pass_signals_to(notice.pid);
+    tell(pipes, &notice);
     close(pipes->out[1]);
     close(pipes->error[1]);
-    message.kind = ENDED;
-    if (message.pid < 0)
+    notice.kind = ENDED;
+    if (notice.pid < 0)
         _exit(1);
-    for (pid_t ended; (ended = waitpid(-1, &message.status, 0)) != message.pid;)
+    for (pid_t ended; (ended = waitpid(-1, &notice.status, 0)) != notice.pid;)
         if (ended < 0)
             _exit(1);
     if (has_namespaces) {
         kill(-1, SIGKILL); /* everything else in this namespace */
         while (waitpid(-1, NULL, 0) > 0)
-            message.left++;
+            notice.left++;
     }
-    tell(pipes, &message);
+    tell(pipes, &notice);
     _exit(0);
 }
 
@@ -126,9 +168,9 @@ __attribute__((noreturn)) static void be_parent(const struct confinement *how, c
 
 /* Start the program's parent: with namespaces if permitted, as root or with a user namespace. Reports which it was.
  * *program: the program's id, or 0 if it has namespaces, where the id says nothing to the guard. */
-static pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder,
-                          struct message *message, pid_t *program) {
-    char refused[sizeof message->text] = "";
+static pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder, struct notice *notice,
+                          pid_t *program) {
+    char refused[sizeof notice->text] = "";
     for (int attempt = how->plain ? 2 : geteuid() == 0 ? 0 : 1; attempt < 3; attempt++) {
         pid_t parent = attempt < 2 ? fork_into_namespaces(attempt == 1) : fork();
         if (parent == 0)
@@ -137,27 +179,31 @@ static pid_t start_parent(const struct confinement *how, struct pipes *pipes, co
             snprintf(refused, sizeof refused, "creating namespaces: %s", strerror(errno));
             continue;
         }
-        if (read(pipes->status[0], message, sizeof *message) == sizeof *message && message->kind == READY) {
+        if (read(pipes->status[0], notice, sizeof *notice) == sizeof *notice && notice->kind == READY) {
             event_begin("confinement");
             event_string("namespaces", attempt == 0   ? "process, mount, network, ipc"
                                        : attempt == 1 ? "user, process, mount, network, ipc"
                                                       : NULL);
             event_string("refused", *refused ? refused : NULL);
-            event_integer("pid", (uint64_t)message->pid);
+            event_integer("pid", (uint64_t)notice->pid);
             event_end();
-            *program = attempt < 2 ? 0 : message->pid;
+            *program = attempt < 2 ? 0 : notice->pid;
             return parent;
         }
-        memcpy(refused, message->text, sizeof refused);
+        memcpy(refused, notice->text, sizeof refused);
         waitpid(parent, NULL, 0);
     }
     return -1;
 }
 
-static void report_end(const struct message *message, bool late, bool ended, int left, long ms, bool truncated) {
-    int status = message->status;
+/* `limit`: what there was too much of; NULL: it ended by itself. */
+static void report_end(const struct notice *notice, const char *limit, bool ended, int left, long ms, bool truncated) {
+    int status = notice->status;
+    bool late = limit != NULL;
     event_begin("ended");
     event_string("how", late ? "limit" : ended && WIFSIGNALED(status) ? "signal" : "exited");
+    if (late)
+        event_string("limit", limit);
     if (!late && ended && WIFEXITED(status))
         event_integer("status", (uint64_t)WEXITSTATUS(status));
     if (!late && ended && WIFSIGNALED(status)) {
@@ -173,32 +219,39 @@ static void report_end(const struct message *message, bool late, bool ended, int
 }
 
 /* Pass on what the program writes until it ends, its time is up, or the guard must end. */
-static int watch(const struct confinement *how, struct pipes *pipes, pid_t parent, struct message *message) {
+static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t parent, bool counts,
+                      struct notice *notice) {
     struct output out = {.stream = "stdout"}, error = {.stream = "stderr"};
-    sigset_t term;
-    sigemptyset(&term);
-    sigaddset(&term, SIGTERM);
-    int ordered = signalfd(-1, &term, SFD_CLOEXEC);
-    long began = now_ms();
-    bool ended = false, late = false;
+    int ordered = signalfd(-1, &guard_signals, SFD_CLOEXEC);
+    long began = now_ms(), counted = began;
+    bool ended = false, late = false, crowded = false;
     struct pollfd fds[] = {{pipes->out[0], POLLIN, 0},
                            {pipes->error[0], POLLIN, 0},
                            {pipes->status[0], POLLIN, 0},
                            {ordered, POLLIN, 0},
                            {STDOUT_FILENO, 0, 0}};
-    while (!ended && !late) {
+    while (!ended && !late && !crowded) {
         long rest = began + how->limit_ms - now_ms();
+        if (counts && rest > COUNT_MS)
+            rest = COUNT_MS;
         if (poll(fds, 5, rest > 0 ? (int)rest : 0) == 0)
-            late = true;
-        if (fds[3].revents || fds[4].revents & (POLLERR | POLLHUP))
+            late = now_ms() >= began + how->limit_ms;
+        if (counts && now_ms() >= counted + COUNT_MS) {
+            crowded = count_descendants(parent) > MAX_PROCESSES;
+            counted = now_ms();
+        }
+        struct signalfd_siginfo sent = {0};
+        if (fds[3].revents && read(ordered, &sent, sizeof sent) == sizeof sent && sent.ssi_signo == SIGUSR1)
+            kill(parent, SIGUSR1);
+        else if (fds[3].revents || fds[4].revents & (POLLERR | POLLHUP))
             return 1; /* the process that asked for this run has ended */
         if (fds[0].revents && !pass_on(&out, pipes->out[0]))
             fds[0].fd = -1;
         if (fds[1].revents && !pass_on(&error, pipes->error[0]))
             fds[1].fd = -1;
         if (fds[2].revents) {
-            ended = read(pipes->status[0], message, sizeof *message) == sizeof *message;
-            late = false;
+            ended = read(pipes->status[0], notice, sizeof *notice) == sizeof *notice;
+            late = crowded = false;
             if (!ended)
                 break; /* the parent was killed, and the program with it */
         }
@@ -206,6 +259,7 @@ static int watch(const struct confinement *how, struct pipes *pipes, pid_t paren
     long ms = now_ms() - began;
     if (late)
         report_descendants(parent);
+    late = late || crowded;
     kill(parent, SIGKILL);
     int killed = kill_descendants();
     while (fds[0].fd >= 0 && pass_on(&out, pipes->out[0]))
@@ -215,29 +269,36 @@ static int watch(const struct confinement *how, struct pipes *pipes, pid_t paren
     flush_output(&out);
     flush_output(&error);
     /* The parent itself is one of the killed, unless the program has ended. */
-    int left = message->left + killed - 1;
-    report_end(message, late, ended, late || left < 0 ? 0 : left, ms, out.truncated || error.truncated);
+    int left = notice->left + killed - 1;
+    report_end(notice,
+               crowded ? "processes"
+               : late  ? "time"
+                       : NULL,
+               ended, late || left < 0 ? 0 : left, ms, out.truncated || error.truncated);
     return 0;
 }
 
 __attribute__((noreturn)) static void be_guard(const struct confinement *how, pid_t owner, const char *folder) {
-    sigset_t term;
-    sigemptyset(&term);
-    sigaddset(&term, SIGTERM);
-    sigprocmask(SIG_BLOCK, &term, NULL);
+    sigemptyset(&guard_signals);
+    sigaddset(&guard_signals, SIGTERM);
+    sigaddset(&guard_signals, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &guard_signals, NULL);
     signal(SIGPIPE, SIG_IGN); /* a reader that has ended must not keep the guard from cleaning up */
     setsid(); /* a signal to the process group of crossings-lessons must not reach the guard, which cleans up */
     adopt_orphans();
     struct pipes pipes;
-    struct message message = {0};
-    if (!signal_with_parent(owner, SIGTERM) || pipe(pipes.out) || pipe(pipes.error) || pipe(pipes.status))
+    struct notice notice = {0};
+    if (!signal_with_parent(owner, SIGTERM) || pipe(pipes.out) || pipe(pipes.error) || pipe(pipes.status)) {
+        remove_room(folder, 0);
         _exit(1);
+    }
     pid_t program = 0;
-    pid_t parent = start_parent(how, &pipes, folder, &message, &program);
+    pid_t parent = start_parent(how, &pipes, folder, &notice, &program);
+    bool counts = !notice.counted;
     close(pipes.out[1]);
     close(pipes.error[1]);
     close(pipes.status[1]);
-    int status = parent < 0 ? 1 : watch(how, &pipes, parent, &message);
+    int status = parent < 0 ? 1 : watch_over(how, &pipes, parent, counts, &notice);
     kill_descendants();
     remove_room(folder, program);
     _exit(status);
@@ -247,15 +308,23 @@ int run_confined(const struct confinement *how) {
     char folder[256];
     pid_t self = getpid();
     int status;
+    /* From here on the guard removes the folder, whenever this process is told to end. */
+    sigset_t term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, NULL);
     if (!make_room(folder, sizeof folder)) {
         perror("Cannot make a temporary folder");
         return 1;
     }
     fflush(stdout);
     adopt_orphans();
+    pass_signals_to(0);
     pid_t guard = fork();
     if (guard == 0)
         be_guard(how, self, folder);
+    pass_signals_to(guard);
+    sigprocmask(SIG_UNBLOCK, &term, NULL);
     if (guard > 0 && waitpid(guard, &status, 0) == guard && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     kill_descendants(); /* the guard was killed */

@@ -3,11 +3,14 @@
  * where permitted, namespaces of its own. Prints what it wrote and how it ended as lines of JSON. None of its processes
  * is left.
  *
- * Processes: this one -> the guard -> process 1 of the namespaces, or a plain parent -> the program. When one is
- * killed, those to its right end, and the guard or this process cleans up.
+ * Processes: this one -> the guard -> process 1 of the namespaces, or a plain parent -> the program, or the tracer ->
+ * the program. When one is killed, those to its right end, and the guard or this process cleans up. SIGUSR1, which
+ * tells the tracer that its program hangs, is passed on along the same way.
  */
 #ifndef CROSSINGS_CONFINE_H
 #define CROSSINGS_CONFINE_H
+
+#include "../trace/tracer.h"
 
 #include <stdbool.h>
 
@@ -15,6 +18,7 @@ struct confinement {
     int limit_ms;
     int memory_mb;
     bool plain;                        /* no namespaces, even if they are permitted */
+    const struct trace_limits *trace;  /* NULL: it is not recorded */
     int (*run)(int argc, char **argv); /* NULL: execute the file argv[0] */
     int argc;
     char **argv;

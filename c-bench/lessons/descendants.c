@@ -77,6 +77,11 @@ static int find_descendants(pid_t ancestor, pid_t *below, int most) {
     return found;
 }
 
+int count_descendants(pid_t ancestor) {
+    static pid_t below[MAX_FOUND];
+    return find_descendants(ancestor, below, MAX_FOUND);
+}
+
 int kill_descendants(void) {
     pid_t below[MAX_FOUND];
     int ended = 0;

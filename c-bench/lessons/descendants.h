@@ -10,6 +10,9 @@ void adopt_orphans(void);
 /* Print an event for each process below `ancestor`: whether it sleeps, and in which system call on which descriptor. */
 void report_descendants(pid_t ancestor);
 
+/* How many processes are below `ancestor`. */
+int count_descendants(pid_t ancestor);
+
 /* Kill all descendants, also those that they start meanwhile, and wait for them. Returns how many there were. */
 int kill_descendants(void);
 

@@ -1,8 +1,11 @@
 /* Creates and furnishes the namespaces of a confined program. */
 #include "namespaces.h"
 
+#include "room.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
@@ -10,8 +13,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 static uid_t user; /* outside; inside they are unknown until they are mapped */
@@ -68,4 +73,37 @@ bool furnish_namespaces(bool with_user, char *refused, size_t bytes) {
     if (step)
         snprintf(refused, bytes, "%s: %s", step, strerror(errno));
     return step == NULL;
+}
+
+bool limit_process_ids(void) {
+    struct utsname kernel;
+    int major = 0, minor = 0, most = 0;
+    /* Before 6.14, there was one limit for the whole machine. */
+    if (uname(&kernel) || sscanf(kernel.release, "%d.%d", &major, &minor) != 2 || major * 1000 + minor < 6014)
+        return false;
+    char text[16];
+    snprintf(text, sizeof text, "%d", MAX_PROCESSES);
+    write_file("/proc/sys/kernel/pid_max", text);
+    FILE *file = fopen("/proc/sys/kernel/pid_max", "r");
+    bool limited = file && fscanf(file, "%d", &most) == 1 && most <= MAX_PROCESSES;
+    if (file)
+        fclose(file);
+    return limited;
+}
+
+void drop_capabilities(void) {
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2] = {{0}};
+    /* A file may belong to another user than root, such as one who mounted it into a container. */
+    const unsigned kept = 1u << CAP_DAC_READ_SEARCH;
+    for (int capability = 0; capability <= CAP_LAST_CAP; capability++)
+        if (!(kept & (capability < 32 ? 1u << capability : 0)))
+            prctl(PR_CAPBSET_DROP, capability, 0, 0, 0); /* executing a program as root does not give it back */
+    if (syscall(SYS_capget, &header, data))
+        return;
+    data[0].effective &= kept;
+    data[0].permitted &= kept;
+    data[0].inheritable = 0;
+    data[1] = (struct __user_cap_data_struct){0};
+    syscall(SYS_capset, &header, data);
 }

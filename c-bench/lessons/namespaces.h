@@ -13,4 +13,10 @@ pid_t fork_into_namespaces(bool with_user);
  * which step was refused. */
 bool furnish_namespaces(bool with_user, char *refused, size_t bytes);
 
+/* In this child, after that: let it have a few hundred processes and threads at one time. False: this kernel cannot. */
+bool limit_process_ids(void);
+
+/* In the program: give up the rights of root, so that it cannot undo its namespaces. It may still read every file. */
+void drop_capabilities(void);
+
 #endif

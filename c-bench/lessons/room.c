@@ -15,7 +15,6 @@
 
 #define MAX_FILE_BYTES (64 << 20)
 #define MAX_FILES 256
-#define MAX_PROCESSES 512 /* of this user, and not of root: the kernel's limit counts all of a user's threads */
 
 static struct timespec made; /* when make_room() was called */
 
@@ -77,6 +76,6 @@ void limit_resources(int limit_ms, int memory_mb, bool executes) {
     limit(RLIMIT_CPU, (rlim_t)(2 * limit_ms / 1000 + 1)); /* of each process: two cores for the whole time */
     limit(RLIMIT_FSIZE, MAX_FILE_BYTES);
     limit(RLIMIT_NOFILE, MAX_FILES);
-    limit(RLIMIT_NPROC, MAX_PROCESSES);
+    limit(RLIMIT_NPROC, MAX_PROCESSES); /* of this user, and not of root: it counts all of a user's threads */
     limit(RLIMIT_CORE, 0);
 }

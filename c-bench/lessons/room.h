@@ -16,4 +16,7 @@ void remove_room(const char *folder, pid_t program);
 /* `executes`: another program, such as Node, which reserves far more addresses than it uses. */
 void limit_resources(int limit_ms, int memory_mb, bool executes);
 
+/* Of the program, its children and their threads. */
+#define MAX_PROCESSES 512
+
 #endif

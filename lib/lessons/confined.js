@@ -29,7 +29,12 @@ const { figuresIn } = require('./figures.js');
  * @property {number} ms
  * @property {boolean} truncated some of its output was dropped
  * @property {import('./recorded.js').Moment[]} [moments] system calls, if the run was recorded
- * @property {{namespaces: string | null, refused: string | null}} confinement which namespaces it had, or why it had none
+ * @property {import('./recorded.js').ProgramTrace | null} [recording] whole, if it is short
+ * @property {string} [notRecorded] why there is no recording
+ * @property {string} [stuck] why it did not end, if it was recorded
+ * @property {'time' | 'processes'} [limit] what there was too much of, if `how` is 'limit'
+ * @property {{namespaces: string | null, refused: string | null} | null} confinement which namespaces it had, or why it had none;
+ *     null: an experiment, which is not confined
  */
 
 const LIMIT_MS = 20_000;
@@ -55,7 +60,7 @@ async function runConfined({ folder, program, args = [], limitMs = LIMIT_MS }, {
     onEvent: ({ type, stream, line }) => type === 'output' && onLine?.({ stream, line }),
   });
   const { namespaces, refused } = eventOf(events, 'confinement');
-  const { how, status = null, signal: killer = null, left, ms, truncated } = eventOf(events, 'ended');
+  const { how, status = null, signal: killer = null, left, ms, truncated, limit } = eventOf(events, 'ended');
   const lines = events.filter(({ type }) => type === 'output').map(({ stream, line }) => ({ stream, line }));
   return {
     how,
@@ -67,6 +72,7 @@ async function runConfined({ folder, program, args = [], limitMs = LIMIT_MS }, {
     left,
     ms,
     truncated: Boolean(truncated),
+    ...(limit && { limit }),
     confinement: { namespaces, refused },
   };
 }

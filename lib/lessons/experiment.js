@@ -37,7 +37,7 @@ async function runExperimentOf({ experiment, choices }, { signal, onDoing } = {}
     left: 0,
     ms: file.parameters.seconds * 1000,
     truncated: false,
-    confinement: { namespaces: null, refused: null },
+    confinement: null,
   };
 }
 

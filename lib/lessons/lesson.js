@@ -16,6 +16,7 @@ const { explainTerms, idOf, readGlossary, sectionsOf, toHtml, toInlineHtml, work
 /** @typedef {import('./folders.js').Lesson} Lesson */
 /** @typedef {import('./folders.js').Try} Try */
 /** @typedef {import('./confined.js').Outcome} Outcome */
+/** @typedef {import('./recorded.js').ProgramTrace} ProgramTrace */
 /**
  * @typedef {{kind: 'measure' | 'record', program: string, args: string[]} |
  *   {kind: 'experiment', experiment: string, choices: Record<string, string>}} Work
@@ -98,12 +99,43 @@ function render(lesson, texts, terms = new Set(lesson.terms)) {
 }
 
 /** How a program ended, if not as it should. @param {Outcome} outcome */
-function troubleOf({ how, status, signal, processes, lines }) {
+function troubleOf({ how, status, signal, processes, lines, limit, stuck }) {
+  if (stuck) return stuck;
+  if (limit === 'processes') return 'The program was ended: it had too many processes.';
   if (how === 'limit') return ['The program was ended: its time was up.', ...sentencesOf(processes)].join(' ');
   if (how === 'signal') return `The program was ended by ${signal}.`;
   if (status === 0) return null;
   const last = lines.findLast(({ stream }) => stream === 'stderr') ?? lines.at(-1);
   return last?.line ?? `The program ended with status ${status}.`;
+}
+
+/**
+ * The recording that the page shows of a run, and its event that matters. Where tracing is refused, it is the one that ships.
+ * @param {Lesson} lesson
+ * @param {LessonRun} run
+ * @param {'here' | 'shipped'} origin
+ */
+function recordingOf(lesson, { try: which, outcome }, origin) {
+  const shipped = outcome.notRecorded ? shippedRuns(lesson).find((other) => other.try === which) : undefined;
+  const recording = outcome.recording ?? shipped?.outcome.recording ?? null;
+  return {
+    recording: recording && {
+      trace: recording,
+      event: momentOf(lesson, recording),
+      origin: shipped ? 'shipped' : origin,
+    },
+    notRecorded: outcome.notRecorded ?? null,
+  };
+}
+
+/** The number of the event that the lesson is about. @param {Lesson} lesson @param {ProgramTrace} trace */
+function momentOf({ see }, { events, sources }) {
+  const { call, line: text } = see?.moment ?? {};
+  const found = events.findIndex(({ name, source }) => {
+    const line = source && (sources[source.file] ?? '').split('\n')[source.line - 1];
+    return name === call && (text === undefined || line?.includes(text));
+  });
+  return Math.max(found, 0);
 }
 
 /**
@@ -128,6 +160,7 @@ function presentRun(lesson, run, origin) {
     terminal: terminalOf(lesson, run.try),
     figures: outcome.figures,
     moments: outcome.moments ?? [],
+    ...recordingOf(lesson, run, origin),
     output: outcome.lines.map(({ line: text }) => text).filter((text) => !isFigure(text)),
     confinement: outcome.confinement,
     seconds: outcome.ms / 1000,

@@ -42,6 +42,7 @@ function lastSentence({ lines }) {
 /** @param {Outcome} outcome @param {number} limitSeconds */
 function describe(outcome, limitSeconds) {
   const end = endOf(outcome);
+  if (outcome.limit === 'processes') return 'It was ended: it had too many processes.';
   if (end === 'hang') {
     return [`It was still running after ${limitSeconds} s.`, ...sentencesOf(outcome.processes)].join(' ');
   }

@@ -1,10 +1,11 @@
 'use strict';
-// Records the system calls of a lesson's Node program. Its lines "begin NAME COUNT" and "end NAME" bound the parts that are
-// counted: COUNT messages each. Of every part, the calls for one message are kept, with their lines of JavaScript.
-const { closeSync, mkdtempSync, openSync, readFileSync, rmSync } = require('node:fs');
-const { tmpdir } = require('node:os');
-const { join, relative } = require('node:path');
+// Records the system calls of a lesson's program while it is confined. A short recording is kept whole. Of a Node program, the lines
+// "begin NAME COUNT" and "end NAME" bound the parts that are counted: COUNT messages each. Of every part, the calls for one
+// message are kept, with their lines of JavaScript.
+const { join } = require('node:path');
+const { eventOf } = require('../measure/programs.js');
 const { recordProgram } = require('../trace/program/record.js');
+const { nameOf, runConfined } = require('./confined.js');
 const { figuresIn } = require('./figures.js');
 
 /** @typedef {import('../trace/program/record.js').ProgramTrace} ProgramTrace */
@@ -26,6 +27,7 @@ const { figuresIn } = require('./figures.js');
 const root = join(__dirname, '..', '..');
 const LIMIT_SECONDS = 30;
 const MAX_CALLS = 120; // of a moment
+const MAX_EVENTS = 500; // of a recording that the page shows whole
 /** How V8 manages its memory says nothing about messages. */
 const MEMORY_CALLS = new Set(['mmap', 'munmap', 'madvise', 'mprotect', 'brk']);
 /** How a process begins, and what its threads do among themselves, would hide the calls that a moment is about. */
@@ -79,9 +81,40 @@ function momentOf({ processes }, part) {
       args: args.join(', '),
       result,
       sleeps: sleeps > 0,
-      source: source && { ...source, file: relative(root, join('/', source.file)) },
+      source,
     })),
   };
+}
+
+/** How it ended, in the words of an outcome. @param {ProgramTrace} trace */
+function endOf({ ended, status, signal, stuck, waiting }) {
+  if (ended === 'exited') return { how: /** @type {'signal' | 'exited'} */ (signal ? 'signal' : 'exited'), status, signal };
+  const text = (stuck ?? waiting)?.text;
+  return { how: /** @type {const} */ ('limit'), status, signal, ...(text && { stuck: text }) };
+}
+
+/**
+ * Records a program while it is confined.
+ * @param {{folder: string, program: string, args: string[]}} what
+ * @param {{signal?: AbortSignal}} control
+ */
+async function record({ folder, program, args }, { signal }) {
+  const inNode = program.endsWith('.js');
+  const command = inNode ? [process.execPath, join(folder, program)] : [nameOf(folder, program)];
+  const stdio = /** @type {import('node:child_process').StdioOptions} */ (['ignore', 'pipe', 'inherit', 'pipe']);
+  /** @type {import('../measure/programs.js').ProgramEvent[]} */ const printed = [];
+  const trace = await recordProgram(
+    {
+      command: [...command, ...args],
+      lines: inNode,
+      timeoutSeconds: LIMIT_SECONDS,
+      tracer: { program: 'crossings-lessons', args: ['--confine', '--trace', ...(inNode ? ['--exec'] : [])] },
+      spawn: { cwd: root, stdio },
+    },
+    { signal, onOutput: (event) => printed.push(event) },
+  );
+  signal?.throwIfAborted();
+  return { trace, printed };
 }
 
 /**
@@ -89,43 +122,38 @@ function momentOf({ processes }, part) {
  * @param {{signal?: AbortSignal}} [control]
  * @returns {Promise<import('./confined.js').Outcome>}
  */
-async function runRecorded({ folder, program, args }, { signal } = {}) {
-  const current = mkdtempSync(join(tmpdir(), 'crossings-lesson-'));
-  const output = openSync(join(current, 'output'), 'w');
+async function runRecorded(what, { signal } = {}) {
   try {
-    const command = [process.execPath, join(folder, program), ...args];
-    const stdio = /** @type {import('node:child_process').StdioOptions} */ (['ignore', output, output, 'pipe']);
-    const spawn = { cwd: current, stdio };
-    const trace = await recordProgram({ command, timeoutSeconds: LIMIT_SECONDS, spawn }, { signal });
-    signal?.throwIfAborted();
-    const written = readFileSync(join(current, 'output'), 'utf8').split('\n').filter(Boolean);
+    const { trace, printed } = await record(what, { signal });
+    const { namespaces, refused } = eventOf(printed, 'confinement');
+    const written = printed.filter(({ type, stream }) => type === 'output' && stream === 'stdout');
     const parts = partsOf(trace);
+    const texts = written.map(({ line }) => line);
     /** @type {import('./figures.js').Figures} */
-    const figures = figuresIn(written);
+    const figures = figuresIn(texts);
     for (const { name, count, calls } of parts) {
       figures[name] = { value: ofMainThreads(calls).length / count, unit: 'calls' };
     }
     return {
-      how: trace.signal ? 'signal' : trace.ended === 'exited' ? 'exited' : 'limit',
-      status: trace.status,
-      signal: trace.signal,
-      lines: written
-        .filter((line) => !/^(begin|end) \w+/.test(line))
-        .map((line) => ({ stream: /** @type {'stdout'} */ ('stdout'), line })),
+      ...endOf(trace),
+      lines: printed.flatMap(({ type, stream, line }) =>
+        type === 'output' && !/^(begin|end) \w+/.test(line) ? [{ stream, line }] : [],
+      ),
       figures,
       processes: [],
       left: 0,
       ms: trace.durationNs / 1e6,
       truncated: false,
-      confinement: { namespaces: null, refused: null },
+      confinement: { namespaces, refused },
       moments: parts.map((part) => momentOf(trace, part)),
+      recording: trace.events.length <= MAX_EVENTS ? trace : null,
     };
   } catch (error) {
     signal?.throwIfAborted(); // the tracer was ended before it could report
-    throw error;
-  } finally {
-    closeSync(output);
-    rmSync(current, { recursive: true });
+    // A C program prints its figures all the same; those of a Node program are counted from its recording.
+    const { code, message } = /** @type {{code?: string, message: string}} */ (error);
+    if (code !== 'ERR_PTRACE_REFUSED' || what.program.endsWith('.js')) throw error;
+    return { ...(await runConfined(what, { signal })), recording: null, notRecorded: message };
   }
 }
 

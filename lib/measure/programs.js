@@ -137,25 +137,27 @@ async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) 
  * @param {(string | number)[]} args
  * @param {(event: ProgramEvent) => void} onEvent
  * @param {import('node:child_process').SpawnOptions} [options]
+ * @param {(event: ProgramEvent) => void} [onOutput] what it prints on standard output, if that is a pipe
  * @returns {{kill: (signal: NodeJS.Signals) => void, ended: Promise<number | NodeJS.Signals>}} its exit status, or the
  *     signal that killed it. Rejected if `onEvent` throws, which ends the program
  */
-function startProgram(name, args, onEvent, options = {}) {
+function startProgram(name, args, onEvent, options = {}, onOutput = () => {}) {
   const words = ['--parent', process.pid, '--output', 3, ...args].map(String);
   const child = spawn(programPath(name), words, { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], ...options });
   const lines = /** @type {import('node:stream').Readable | undefined} */ (child.stdio[3]);
   /** @type {unknown} */
   let failed = null;
-  const take = (/** @type {string} */ line) => {
+  const take = (/** @type {(event: ProgramEvent) => void} */ listener) => (/** @type {string} */ line) => {
     if (failed) return;
     try {
-      onEvent(JSON.parse(line));
+      listener(JSON.parse(line));
     } catch (error) {
       failed = error;
       child.kill('SIGKILL');
     }
   };
-  if (lines) createInterface({ input: lines }).on('line', take);
+  if (lines) createInterface({ input: lines }).on('line', take(onEvent));
+  if (child.stdout) createInterface({ input: child.stdout }).on('line', take(onOutput));
   const ended = new Promise((resolve, reject) => {
     child.on('error', (error) => reject(new CrossingsError('ERR_PROGRAM', `Cannot run ${name}: ${reasonOf(error)}`)));
     child.on('close', (code, killer) => {

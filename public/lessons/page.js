@@ -7,6 +7,7 @@ import { dateTime } from '../shared/format.js';
 import { moments } from './moments.js';
 import { bars, table } from './plot.js';
 import { finish } from './progress.js';
+import { recording } from './recording.js';
 import { lessonNamed, runLesson } from './source.js';
 import { explanation, fromHtml, program, setHtml, worksheet } from './texts.js';
 
@@ -39,12 +40,20 @@ function begin(step, sentence) {
   announce(sentence);
 }
 
+/** Which namespaces the program had. @param {LessonRunAnswer['confinement']} confinement */
+function confinedIn(confinement) {
+  if (!confinement) return '';
+  const { namespaces, refused } = confinement;
+  if (namespaces) return ` The program ran with limits, in namespaces of its own (${namespaces}).`;
+  return ` The program ran with limits, and without namespaces of its own${refused ? ` (${refused})` : ''}.`;
+}
+
 /** Where and when a run was made. @param {LessonRunAnswer} run */
-function originOf({ origin, recordedAt, environment, seconds }) {
+function originOf({ origin, recordedAt, environment, seconds, confinement }) {
   const { cpu, cores, kernel, virtualization } = environment;
   const machine = `${cpu}, ${cores} ${cores === 1 ? 'core' : 'cores'}, ${kernel}${virtualization === 'none' ? '' : `, ${virtualization}`}`;
   return origin === 'here'
-    ? `Measured on this machine in ${seconds.toFixed(1)} s: ${machine}.`
+    ? `Measured on this machine in ${seconds < 0.1 ? 'less than 0.1' : seconds.toFixed(1)} s: ${machine}.${confinedIn(confinement)}`
     : `Measured on another machine on ${dateTime(recordedAt)}: ${machine}. Your machine will give other figures.`;
 }
 
@@ -66,12 +75,13 @@ function showVerdict({ right }) {
 }
 
 /** @param {LessonRunAnswer} run */
-function showRun(run) {
+async function showRun(run) {
+  const recorded = await recording(run);
   baseline = run;
   showText(byId('run-error'), run.trouble ?? '');
   const runs = [{ name: 'this run', figures: run.figures }];
   byId('plot').replaceChildren(...(lesson.see?.figures ? [bars(lesson.see, runs)] : [table(runs)]));
-  byId('output').replaceChildren(...moments(lesson, run.moments), outputOf(run.output));
+  byId('output').replaceChildren(...moments(lesson, run.moments), recorded ?? '', outputOf(run.output));
   showText(byId('origin'), originOf(run));
   begin('see', run.trouble ?? 'The run has ended. Its figures follow.');
   if (run.why === null) return;
@@ -86,7 +96,8 @@ function showRun(run) {
 }
 
 /** @param {LessonRunAnswer} run */
-function showTry(run) {
+async function showTry(run) {
+  const recorded = await recording(run);
   const label = lesson.tries[run.try ?? 0].label;
   showText(byId('try-error'), run.trouble ?? '');
   const shared = Object.keys(run.figures).some((name) => baseline && name in baseline.figures);
@@ -101,6 +112,7 @@ function showTry(run) {
     h('h3', { id: 'comparison-title', tabindex: '-1' }, label),
     drawn,
     ...moments(lesson, run.moments),
+    recorded ?? '',
     outputOf(run.output),
     note,
     h('p', { class: 'soft small' }, originOf(run), ' ', h('code', {}, run.terminal)),
@@ -131,8 +143,8 @@ async function run(which, where) {
       throw new Error(
         `${NEEDS_LAB.replaceAll('`', '')} No run of ${which === null ? 'this lesson' : 'this change'} ships with it.`,
       );
-    if (which === null) showRun(answer);
-    else showTry(answer);
+    if (which === null) await showRun(answer);
+    else await showTry(answer);
   } catch (error) {
     showText(byId(where), /** @type {Error} */ (error).message);
   } finally {

@@ -58,7 +58,10 @@ interface LessonRunAnswer {
   figures: LessonFigures;
   moments: LessonMoment[];
   output: string[];
-  confinement: { namespaces: string | null; refused: string | null };
+  /** null: an experiment, which is not confined */
+  confinement: { namespaces: string | null; refused: string | null } | null;
+  recording: { trace: any; event: number; origin: 'here' | 'shipped' } | null;
+  notRecorded: string | null;
   seconds: number;
   trouble: string | null;
   right: number | null;

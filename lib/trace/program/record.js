@@ -81,7 +81,8 @@ function explanationsOf({ explained, events, ended }) {
  *     arguments before the options of the tracer
  * @param {import('node:child_process').SpawnOptions} [what.spawn] such as other standard streams, or a folder
  * @param {number} [what.stalledMs] how long the tracer may take to say anything when its time is up
- * @param {{signal?: AbortSignal}} [control] an abort ends the program and the recording, which is returned all the same
+ * @param {{signal?: AbortSignal, onOutput?: (event: import('../../measure/programs.js').ProgramEvent) => void}} [control]
+ *     an abort ends the program and the recording, which is returned all the same; onOutput: see startProgram()
  */
 async function recordProgram(
   {
@@ -95,7 +96,7 @@ async function recordProgram(
     spawn,
     stalledMs = 10_000,
   },
-  { signal } = {},
+  { signal, onOutput } = {},
 ) {
   const recorder = new Recorder({ withMarks: lines });
   const recordedAt = new Date().toISOString();
@@ -120,6 +121,7 @@ async function recordProgram(
       }
     },
     { ...spawn, env },
+    onOutput,
   );
   // A program can stop or trace its tracer, which then never ends it.
   let isStalled = false;

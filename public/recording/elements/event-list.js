@@ -8,7 +8,7 @@ import { callText, idFirst, resultText, shortened, took } from '../model/text.js
 /** @typedef {import('../model/types.js').Recording} Recording */
 /** @typedef {{row: HTMLElement, at: number, when: HTMLElement, who: HTMLElement, call: HTMLElement, result: HTMLElement, note: HTMLElement}} Line */
 
-const LINE = 26; // pixels; also in recording.css
+const LINE = 26; // pixels; also in events.css
 const SPARE = 8; // lines above and below the visible ones
 const MOST_TEXT = 300; // characters of a line
 

@@ -1,0 +1,52 @@
+// The recording of a run: its lanes, its events, and the selected one with its line of C. It opens at the event that the lesson
+// is about.
+import { h } from '../shared/dom.js';
+
+/** The elements are loaded when a run has a recording. */
+const load = () =>
+  Promise.all([
+    import('../recording/model/check.js'),
+    import('../recording/model/recording.js'),
+    import('../recording/model/filter.js'),
+    import('../recording/elements/trace-lanes.js'),
+    import('../recording/elements/event-list.js'),
+    import('../recording/elements/event-details.js'),
+  ]);
+
+/** @param {LessonRunAnswer} run @returns {Promise<HTMLElement | null>} */
+export async function recording({ recording: found, notRecorded }) {
+  if (!found) return notRecorded ? h('p', { class: 'notice' }, notRecorded) : null;
+  const [{ checkTrace }, { recordingOf }, { matchingEvents, NO_FILTER }] = await load();
+  checkTrace(found.trace);
+  const read = recordingOf(found.trace);
+  const make = (/** @type {string} */ name) => /** @type {any} */ (document.createElement(name));
+  const [lanes, list, details] = ['trace-lanes', 'event-list', 'event-details'].map(make);
+  const text =
+    'All system calls of this run, in the order in which they happened. The selected one is on the line of C that is marked. ' +
+    'Select another one in the list, or in the lanes above it.';
+  const shipped = found.origin === 'shipped' && notRecorded;
+  const element = h(
+    'section',
+    { class: 'recorded', 'aria-labelledby': 'recorded-title' },
+    h('h3', { id: 'recorded-title' }, 'The system calls'),
+    shipped ? h('p', { class: 'notice' }, `${notRecorded} These calls were recorded on another machine.`) : null,
+    h('p', { class: 'soft small' }, text),
+    lanes,
+    h('div', { class: 'recorded-parts' }, list, details),
+  );
+  const select = (/** @type {number} */ event) => {
+    lanes.select(event);
+    list.select(event);
+    details.show(event);
+  };
+  element.addEventListener('pick', (event) => select(/** @type {CustomEvent} */ (event).detail));
+  // The elements measure themselves, so they need their place first.
+  const filled = new ResizeObserver(() => {
+    filled.disconnect();
+    for (const one of [lanes, list, details]) one.recording = read;
+    list.show(matchingEvents(read, NO_FILTER));
+    select(found.event);
+  });
+  filled.observe(element);
+  return element;
+}
