@@ -3,7 +3,7 @@
 const express = require('express');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { findLesson } = require('../lib/lessons/folders.js');
-const { describeGlossary, describeLesson, listLines, presentRun, runLesson } = require('../lib/lessons/lesson.js');
+const { describeGlossary, describeLesson, listAll, presentRun, runLesson } = require('../lib/lessons/lesson.js');
 const { HttpError } = require('./http-error.js');
 const schema = require('./request-schema.js');
 
@@ -63,7 +63,7 @@ class Lessons {
 function lessonRoutes(lessons, disconnectOf) {
   const router = express.Router();
   router.get('/lessons', (_request, response) => {
-    response.json({ lessons: listLines() });
+    response.json(listAll());
   });
   router.get('/glossary', (_request, response) => {
     response.json({ terms: describeGlossary() });

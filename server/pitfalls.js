@@ -3,8 +3,8 @@
 const express = require('express');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { compareLines } = require('../lib/lessons/differences.js');
-const { findPitfall, listPitfalls } = require('../lib/lessons/folders.js');
-const { listOf, runPitfall, shippedRun, sourcesOf } = require('../lib/lessons/pitfalls.js');
+const { findPitfall } = require('../lib/lessons/folders.js');
+const { listAll, runPitfall, shippedRun, sourcesOf } = require('../lib/lessons/pitfalls.js');
 const { HttpError } = require('./http-error.js');
 
 const LIMIT_MS = 60_000; // of both programs together; each has a smaller limit of its own
@@ -22,7 +22,7 @@ function find(name) {
 /** Runs the programs of pitfalls. */
 class Pitfalls {
   #runs;
-  /** @type {ReturnType<typeof listOf> | null} */
+  /** @type {ReturnType<typeof listAll> | null} */
   #list = null;
   #closing = new AbortController();
   /** @type {Promise<any> | null} */
@@ -35,7 +35,7 @@ class Pitfalls {
 
   /** Read once: it takes a hundred files. */
   list() {
-    this.#list ??= listOf(listPitfalls());
+    this.#list ??= listAll();
     return this.#list;
   }
 

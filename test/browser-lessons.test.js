@@ -129,6 +129,18 @@ describeInBrowser('the lessons', () => {
     expect(await page.evaluate(() => localStorage.getItem('crossings-lessons'))).toBeNull();
   });
 
+  test('a folder that is invalid is a sentence above the others', async () => {
+    const problem = 'c-bench/lessons/13-mine/lesson.json is invalid: title: Invalid input.';
+    page = await openPage(browser, lab, '/lessons.html');
+    await page.route('**/api/lessons', (route) => {
+      const line = { name: lessons[0].name, number: 1, title: lessons[0].title, minutes: 5 };
+      return route.fulfill({ json: { lessons: [line], problems: [problem] } });
+    });
+    await page.reload();
+    await page.locator('#page-error', { hasText: problem }).waitFor();
+    expect(await page.locator('#lessons li').count()).toBe(1);
+  });
+
   test('a term is explained by keyboard, and the question can be skipped', async () => {
     await open(`/lesson.html?name=${lessons[0].name}`);
     await tabTo('.term');

@@ -2,13 +2,13 @@
 // The framework of the lessons: programs are confined, their figures are read, and every folder is complete and consistent.
 const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
-const { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
+const { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { runConfined, sentencesOf } = require('../lib/lessons/confined.js');
 const { findExperiment } = require('../lib/lessons/experiment.js');
 const { figuresIn } = require('../lib/lessons/figures.js');
-const { listLessons, listPitfalls } = require('../lib/lessons/folders.js');
+const { listLessons, listPitfalls, problemsOf, readAll } = require('../lib/lessons/folders.js');
 const { describeLesson, runLesson } = require('../lib/lessons/lesson.js');
 const { accepts, conditionsIn, figuresUsed, fill, rightAnswer } = require('../lib/lessons/outcomes.js');
 const { explainTerms, readGlossary, sectionsOf, toHtml } = require('../lib/lessons/text.js');
@@ -145,6 +145,29 @@ test('a text shows the figures of a run, and the sentences whose condition holds
   expect(fill('{{b}} {{b|2}} {{n}} {{n|2}}', figures)).toBe('2 2 1,001 1,000'); // counts are whole
   expect(figuresUsed(text)).toEqual(['a', 'b']);
   expect(() => fill('{{c}}', figures)).toThrow('The text uses the figure "c". Figures of this run: a, b, n.');
+});
+
+test('a folder that is invalid is left out with a sentence, and the others are listed', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lessons-'));
+  cpSync(lessons[0].folder, join(folder, '01-good'), { recursive: true });
+  for (const [name, text] of [
+    ['02-broken', '{'],
+    ['03-incomplete', '{"title": "What is missing?"}'],
+  ]) {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'lesson.json'), text);
+  }
+  const { valid, problems } = readAll('lesson', folder);
+  rmSync(folder, { recursive: true });
+  expect(valid.map(({ name }) => name)).toEqual(['01-good']);
+  expect(problems).toEqual([
+    expect.stringMatching(/02-broken\/lesson\.json is not valid JSON: .*\.$/),
+    expect.stringMatching(/03-incomplete\/lesson\.json is invalid: .*\.$/),
+  ]);
+});
+
+test('every folder of the package is valid', () => {
+  expect([...problemsOf('lesson'), ...problemsOf('pitfall')]).toEqual([]);
 });
 
 test('a lesson lists the pitfalls that name it, and no others', () => {

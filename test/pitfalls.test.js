@@ -178,7 +178,7 @@ describe('crossings pitfall', () => {
     expect(status).toBe(0);
     const file = readValid('pitfall-list');
     expect(file.pitfalls.map((/** @type {any} */ { name }) => name)).toEqual(pitfalls.map(({ name }) => name));
-    for (const { name, title } of pitfalls) expect(stdout).toMatch(new RegExp(`^${name} +${title}$`, 'm'));
+    for (const { name, title } of pitfalls) expect(stdout).toMatch(new RegExp(`^ *${name} +${title}$`, 'm'));
   });
 
   test('exits with 1 if the wrong program does not fail', () => {

@@ -8,7 +8,7 @@ const { checkAllWritable, givenFiles, writeWhole } = require('../terminal/files.
 const { styleFor, wrap } = require('../terminal/style.js');
 const { plainTable } = require('../terminal/table.js');
 const { figureText, isFigure } = require('./figures.js');
-const { findLesson, listLessons } = require('./folders.js');
+const { findLesson, listLessons, problemsOf } = require('./folders.js');
 const { presentRun, runLesson } = require('./lesson.js');
 const { fill, rightAnswer } = require('./outcomes.js');
 const { sectionsOf } = require('./text.js');
@@ -38,6 +38,7 @@ function list(lessons) {
   const style = styleFor(process.stdout);
   const rows = lessons.map(({ name, title, minutes }) => [`${name.slice(0, 2)}  ${title}`, `${minutes} min`]);
   write(`\n${plainTable(null, ['lesson', 'takes'], rows, style)}\n\nPlay one: crossings lesson 1\n`);
+  for (const problem of problemsOf('lesson')) write(`${style.bad(wrap(problem, WIDTH))}\n`);
 }
 
 /** Asks for a guess; null: none. Only a person at a terminal is asked. @param {Lesson} lesson @param {AbortSignal} signal */

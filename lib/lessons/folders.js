@@ -2,8 +2,9 @@
 // Finds the lessons and the pitfalls: each is one folder of c-bench/, which is checked when it is read. Adding one is adding a
 // folder.
 const { existsSync, readdirSync, readFileSync } = require('node:fs');
-const { join } = require('node:path');
+const { join, relative } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
+const { inOrder } = require('./pitfall-groups.js');
 
 /** @typedef {{figure: string, than?: string, below?: number, atLeast?: number, equals?: number}} Condition */
 /** @typedef {{label: string, program?: string, args?: string[], choices?: Record<string, string>, note?: string}} Try */
@@ -32,6 +33,8 @@ const { CrossingsError } = require('../channel/errors.js');
  * @property {string[]} programs
  * @property {string} title
  * @property {string} lesson
+ * @property {string} group of pitfall-groups.js
+ * @property {number} place in the group
  * @property {{program: string, args?: string[], fails: string, limitSeconds?: number}} wrong
  * @property {{program: string, args?: string[], limitSeconds?: number}} right
  * @property {string[]} [terms]
@@ -89,9 +92,9 @@ function checkExperiment(path, { run, try: tries = [] }) {
   }
 }
 
-/** @param {keyof typeof KINDS} kind @param {string} name */
-function read(kind, name) {
-  const path = `c-bench/${kind}s/${name}`;
+/** @param {keyof typeof KINDS} kind @param {string} name @param {string} [base] the folder that holds it */
+function read(kind, name, base = KINDS[kind].folder) {
+  const path = relative(root, join(base, name));
   const json = readJson(`${path}/${kind}.json`);
   const { error } = schemaOf(kind).safeParse(json);
   if (error) {
@@ -107,9 +110,9 @@ function read(kind, name) {
   return { ...json, name, folder: join(root, path), text: readText(`${path}/${kind}.md`), programs };
 }
 
-/** The names of all folders, in their order. @param {keyof typeof KINDS} kind @returns {string[]} */
-function names(kind) {
-  const { folder, name } = KINDS[kind];
+/** The names of all folders, in their order. @param {keyof typeof KINDS} kind @param {string} [folder] @returns {string[]} */
+function names(kind, folder = KINDS[kind].folder) {
+  const { name } = KINDS[kind];
   if (!existsSync(folder)) return [];
   const entries = readdirSync(folder, { withFileTypes: true });
   return entries
@@ -120,11 +123,33 @@ function names(kind) {
     .sort();
 }
 
-/** @returns {Lesson[]} */
-const listLessons = () => names('lesson').map((name) => read('lesson', name));
+/**
+ * Every folder of a kind. One that is invalid is left out, and the sentence that says why is returned beside the others.
+ * @param {keyof typeof KINDS} kind
+ * @param {string} [folder] that holds them
+ */
+function readAll(kind, folder) {
+  /** @type {any[]} */ const valid = [];
+  /** @type {string[]} */ const problems = [];
+  for (const name of names(kind, folder)) {
+    try {
+      valid.push(read(kind, name, folder));
+    } catch (error) {
+      if (!(error instanceof CrossingsError)) throw error;
+      problems.push(error.message);
+    }
+  }
+  return { valid, problems };
+}
 
-/** @returns {Pitfall[]} */
-const listPitfalls = () => names('pitfall').map((name) => read('pitfall', name));
+/** @returns {Lesson[]} */
+const listLessons = () => readAll('lesson').valid;
+
+/** The simplest first. @returns {Pitfall[]} */
+const listPitfalls = () => inOrder(readAll('pitfall').valid);
+
+/** A sentence for each folder that is invalid. @param {keyof typeof KINDS} kind */
+const problemsOf = (kind) => readAll(kind).problems;
 
 /**
  * A lesson by its folder's name or by its number, such as "2" or "02".
@@ -146,4 +171,4 @@ function findPitfall(wanted) {
   throw new CrossingsError('ERR_USAGE', `The pitfall must be one of ${all.join(', ')}; got "${wanted}".`);
 }
 
-module.exports = { findLesson, findPitfall, listLessons, listPitfalls };
+module.exports = { findLesson, findPitfall, listLessons, listPitfalls, problemsOf, readAll };

@@ -8,7 +8,7 @@ const { describeEnvironment } = require('../measure/environment.js');
 const { runConfined, sentencesOf } = require('./confined.js');
 const { runExperimentOf } = require('./experiment.js');
 const { isFigure } = require('./figures.js');
-const { listLessons, listPitfalls } = require('./folders.js');
+const { listLessons, listPitfalls, problemsOf } = require('./folders.js');
 const { fill, rightAnswer } = require('./outcomes.js');
 const { runRecorded } = require('./recorded.js');
 const { explainTerms, idOf, readGlossary, sectionsOf, toHtml, toInlineHtml, worksheetOf } = require('./text.js');
@@ -46,6 +46,9 @@ const line = (lesson) => ({
 });
 
 const listLines = () => listLessons().map(line);
+
+/** All lessons, and a sentence for each folder that is invalid. */
+const listAll = () => ({ lessons: listLines(), problems: problemsOf('lesson') });
 
 /** What a run of the lesson does. @param {Lesson} lesson @param {number | null} which @returns {Work} */
 function workOf({ run, try: tries = [] }, which) {
@@ -239,4 +242,4 @@ function describeGlossary() {
   }));
 }
 
-module.exports = { describeGlossary, describeLesson, listLines, presentRun, runLesson, shippedRuns };
+module.exports = { describeGlossary, describeLesson, listAll, listLines, presentRun, runLesson, shippedRuns };

@@ -7,8 +7,8 @@ const { checkWritable, writeWhole } = require('../terminal/files.js');
 const { styleFor, wrap } = require('../terminal/style.js');
 const { compareLines, groupDifferences } = require('./differences.js');
 const { isFigure } = require('./figures.js');
-const { findPitfall, listPitfalls } = require('./folders.js');
-const { listOf, runPitfall } = require('./pitfalls.js');
+const { findPitfall } = require('./folders.js');
+const { listAll, runPitfall } = require('./pitfalls.js');
 
 const WIDTH = 100; // columns of prose
 const CONTEXT = 2; // lines around a difference
@@ -66,10 +66,19 @@ function render({ title, wrong, right, sources, verdict }, text, style) {
   ].join('\n\n');
 }
 
-/** @param {ReturnType<typeof listOf>['pitfalls']} pitfalls @param {Style} style */
-function renderList(pitfalls, style) {
+/** @param {ReturnType<typeof listAll>} all @param {Style} style */
+function renderList({ groups, pitfalls, problems }, style) {
   const width = Math.max(...pitfalls.map(({ name }) => name.length));
-  return pitfalls.map(({ name, title }) => `${name.padEnd(width)}  ${style.dim(title)}`).join('\n');
+  const each = groups.map((group) => [
+    style.bold(group.title),
+    ...pitfalls
+      .filter((pitfall) => pitfall.group === group.name)
+      .map(({ name, title }) => `  ${name.padEnd(width)}  ${style.dim(title)}`),
+  ]);
+  return [...each, problems.map((problem) => style.bad(wrap(problem, WIDTH)))]
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n');
 }
 
 /** @param {string | undefined} json @param {unknown} content @param {Style} style */
@@ -87,8 +96,8 @@ async function pitfall(name, { list, json }, signal) {
     if (name !== undefined) {
       throw new CrossingsError('ERR_USAGE', `--list takes no name; got "${name}".`);
     }
-    const all = listOf(listPitfalls());
-    process.stdout.write(`\n${renderList(all.pitfalls, style)}\n\n`);
+    const all = listAll();
+    process.stdout.write(`\n${renderList(all, style)}\n\n`);
     return writeJson(json, all, style);
   }
   if (name === undefined) {

@@ -7,6 +7,8 @@ const { version } = require('../../package.json');
 const { describeEnvironment } = require('../measure/environment.js');
 const { runConfined, sentencesOf } = require('./confined.js');
 const { isFigure } = require('./figures.js');
+const { listPitfalls, problemsOf } = require('./folders.js');
+const { GROUPS } = require('./pitfall-groups.js');
 
 /** @typedef {import('./confined.js').Outcome} Outcome */
 /** @typedef {import('./folders.js').Pitfall} Pitfall */
@@ -127,12 +129,20 @@ function shippedRun({ folder }) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
 }
 
-/** @param {Pitfall[]} pitfalls */
-function listOf(pitfalls) {
+/** All pitfalls, in the order of their groups, and a sentence for each folder that is invalid. */
+function listAll() {
   return {
     schema: 'crossings/pitfalls/1',
-    pitfalls: pitfalls.map(({ name, title, lesson, wrong: { fails } }) => ({ name, title, lesson, fails })),
+    groups: GROUPS,
+    pitfalls: listPitfalls().map(({ name, title, lesson, group, wrong: { fails } }) => ({
+      name,
+      title,
+      lesson,
+      group,
+      fails,
+    })),
+    problems: problemsOf('pitfall'),
   };
 }
 
-module.exports = { listOf, observe, runPitfall, shippedRun, sourcesOf };
+module.exports = { listAll, observe, runPitfall, shippedRun, sourcesOf };

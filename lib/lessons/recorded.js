@@ -88,7 +88,8 @@ function momentOf({ processes }, part) {
 
 /** How it ended, in the words of an outcome. @param {ProgramTrace} trace */
 function endOf({ ended, status, signal, stuck, waiting }) {
-  if (ended === 'exited') return { how: /** @type {'signal' | 'exited'} */ (signal ? 'signal' : 'exited'), status, signal };
+  if (ended === 'exited')
+    return { how: /** @type {'signal' | 'exited'} */ (signal ? 'signal' : 'exited'), status, signal };
   const text = (stuck ?? waiting)?.text;
   return { how: /** @type {const} */ ('limit'), status, signal, ...(text && { stuck: text }) };
 }

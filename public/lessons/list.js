@@ -28,7 +28,8 @@ function show(lessons) {
 }
 
 async function main() {
-  const { lessons } = await lessonList();
+  const { lessons, problems } = await lessonList();
+  showText(byId('page-error'), problems.join(' '));
   if (!isLive)
     document.querySelector('.lead')?.after(needsLab('Its lessons show runs that were made on another machine.'));
   show(lessons);

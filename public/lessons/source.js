@@ -1,7 +1,7 @@
 // Where the pages of the lessons get their data: from the lab's server, or, in a static copy, from its files.
 import { call } from '../shared/api.js';
 
-/** @returns {Promise<{lessons: LessonLine[]}>} */
+/** Every lesson, and a sentence for each folder that is invalid. @returns {Promise<{lessons: LessonLine[], problems: string[]}>} */
 export const lessonList = () => call('/api/lessons');
 
 /** @returns {Promise<{terms: GlossaryTerm[]}>} */

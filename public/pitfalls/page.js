@@ -7,7 +7,8 @@ import { outcome, verdictOf } from './outcome.js';
 import { programs } from './programs.js';
 import { sectionsOf } from './text.js';
 
-/** @typedef {{name: string, title: string, lesson: string, fails: string}} Entry */
+/** @typedef {{name: string, title: string, lesson: string, group: string, fails: string}} Entry */
+/** @typedef {{groups: {name: string, title: string}[], pitfalls: Entry[], problems: string[]}} List */
 /** @typedef {import('./outcome.js').PitfallFile & {startedAt: string, environment: {cpu: string, cores: number, kernel: string}}} Shipped */
 /** @typedef {{name: string, title: string, text: string, programs: {wrong: string, right: string}, lines: import('./programs.js').Line[], shipped: Shipped | null}} Pitfall */
 
@@ -19,12 +20,23 @@ const fail = (error) => showText(byId('page-error'), error.message);
 /** @param {string} name */
 const addressOf = (name) => `pitfalls.html?name=${encodeURIComponent(name)}`;
 
-/** @param {Entry[]} all */
-function showList(all) {
-  const items = all.map(({ name, title }) =>
-    h('li', {}, h('a', { href: addressOf(name) }, title), ' ', h('code', { class: 'soft' }, name)),
-  );
-  byId('list').replaceChildren(...items);
+/** @param {Entry} entry */
+const itemOf = ({ name, title }) =>
+  h('li', {}, h('a', { href: addressOf(name) }, title), ' ', h('code', { class: 'soft' }, name));
+
+/** @param {List} list */
+function showList({ groups, pitfalls, problems }) {
+  const parts = groups.map(({ name, title }) => {
+    const items = pitfalls.filter(({ group }) => group === name).map(itemOf);
+    return h(
+      'section',
+      { 'aria-labelledby': `group-${name}` },
+      h('h2', { id: `group-${name}` }, title),
+      h('ul', {}, ...items),
+    );
+  });
+  byId('list').replaceChildren(...parts);
+  showText(byId('page-error'), problems.join(' '));
   if (!isLive) showParagraphs(byId('intro'), [NEEDS_LAB]);
   byId('all').hidden = false;
 }
@@ -102,10 +114,10 @@ function showPitfall({ name, title, text, programs: names, lines, shipped }) {
 }
 
 async function begin() {
-  const { pitfalls } = await call('/api/pitfalls');
-  if (wanted === null) return showList(pitfalls);
+  /** @type {List} */ const list = await call('/api/pitfalls');
+  if (wanted === null) return showList(list);
   showPitfall(await call(`/api/pitfalls/${encodeURIComponent(wanted)}`));
-  showNeighbors(pitfalls);
+  showNeighbors(list.pitfalls);
 }
 
 begin().catch(fail);
