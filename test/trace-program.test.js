@@ -5,7 +5,9 @@ const { spawn, spawnSync } = require('node:child_process');
 const { chmodSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
+const { LIMITS } = require('../lib/trace/program/limits.js');
 const { recordProgram } = require('../lib/trace/program/record.js');
+const { Recorder } = require('../lib/trace/program/recorder.js');
 const schema = require('../lib/trace/program/program.schema.json');
 const { built, cli, root, run, until } = require('./support.js');
 
@@ -231,6 +233,36 @@ describeWhereAllowed('sockets', () => {
     const received = events.find(({ payload, name }) => payload === 'hello' && /^(read|recv)/.test(name));
     expect(objects[sent?.objects[0] ?? -1].name).toMatch(new RegExp(`^${family} socket [A-Z]$`));
     expect(objects[sent?.objects[0] ?? -1].peer).toBe(received?.objects[0]);
+  });
+});
+
+describe('a recording has no more than its page opens:', () => {
+  /** A process with this many descriptors, which forks. @param {number} descriptors @param {number} children */
+  function forking(descriptors, children) {
+    const recorder = new Recorder();
+    recorder.take({ type: 'born', pid: 1, tid: 1, t: 0, parent: 0, name: 'first' });
+    for (let fd = 0; fd < descriptors; fd++) recorder.descriptors.add(1, { fd, object: 0, end: null }, 0);
+    for (let i = 0; i < children; i++) {
+      recorder.take({ type: 'born', pid: i + 2, tid: i + 2, t: i, parent: 1, name: 'child' });
+    }
+    return recorder;
+  }
+
+  test('processes, and the descriptors that each inherits', () => {
+    expect(forking(0, 999).full).toBeNull();
+    const many = forking(0, 1500);
+    expect(many.full).toBe('The program was ended because a recording has at most 1,000 processes.');
+    expect(many.processes).toHaveLength(1000);
+    const holding = forking(1000, 400);
+    expect(holding.full).toMatch(/at most 200,000 open descriptors, of all processes together\.$/);
+    expect(holding.descriptors.list).toHaveLength(200_000);
+  });
+
+  test('the limits are the same', () => {
+    const page = readFileSync(join(root, 'public/recording/model/limits.js'), 'utf8');
+    const of = (/** @type {string} */ name) =>
+      Number(new RegExp(`\\b${name}: ([\\d_]+)`).exec(page)?.[1].replaceAll('_', ''));
+    expect(LIMITS).toEqual({ processes: of('processes'), threads: of('threads'), holdings: of('descriptors') });
   });
 });
 

@@ -124,7 +124,7 @@ function renderEnd(trace) {
     timeout: `The time limit ended the program ${after}.`,
     deadlock: `The program was ended ${after}, because it is deadlocked.`,
     interrupted: `The program was interrupted ${after}.`,
-    limit: `The program was ended ${after}, because it had more processes and threads than the limit.`,
+    limit: `The program was ended ${after}, because it reached a limit of processes, threads or descriptors.`,
   };
   const what = `${counted(processes.length, 'process', 'processes')}, ${counted(threads, 'thread')}, ${counted(
     events.filter(({ kind }) => kind === 'syscall').length,

@@ -115,7 +115,9 @@ async function recordProgram(
     (line) => {
       if (line.type === 'error') failure = line;
       stalled.refresh();
+      const wasFull = recorder.full;
       recorder.take(line);
+      if (recorder.full && !wasFull) stop();
       if (line.type === 'snapshot' && line.why === 'quiet' && recorder.explained?.deadlock && recorder.explained.all) {
         running.kill('SIGUSR1');
       }
@@ -147,6 +149,10 @@ async function recordProgram(
     throw new CrossingsError('ERR_STALLED', `${program} was stopped, perhaps by the program, and did not end in time.`);
   }
   if (end !== 0) throw new CrossingsError('ERR_PROGRAM', `${program} ended with ${end}`);
+  if (recorder.full) {
+    recorder.ended.why = 'limit';
+    recorder.notes.push(recorder.full);
+  }
   orderEvents(recorder);
   const environment = await describeEnvironment({ cores: null, pin: false });
   const { cpu, cores, architecture, kernel, virtualization, compiler, node } = environment;

@@ -6,6 +6,7 @@ const { decodeArguments, decodeResult } = require('../decode.js');
 const { signalNames } = require('../constants.js');
 const { printable, quoted } = require('../values.js');
 const { Descriptors } = require('./descriptors.js');
+const { excessOf } = require('./limits.js');
 const { Objects } = require('./objects.js');
 const { explain } = require('./stuck.js');
 const { Causes } = require('./causes.js');
@@ -104,6 +105,9 @@ class Recorder {
     this.latest = 0;
     this.first = 0;
     this.over = false;
+    this.threads = 0; // of all processes, ever
+    /** Why the recording does not grow any more. @type {string | null} */
+    this.full = null;
   }
 
   /** @param {number} ns */
@@ -114,6 +118,7 @@ class Recorder {
   /** @param {Line} line */
   take(line) {
     if (this.over && line.type !== 'gone' && line.type !== 'end') return;
+    if (this.full && !['gone', 'snapshot', 'end'].includes(line.type)) return;
     if (line.name) line.name = printable(line.name);
     for (const task of line.tasks ?? []) task.name = printable(task.name);
     switch (line.type) {
@@ -169,6 +174,13 @@ class Recorder {
     const start = this.seen(this.at(t));
     const thread = { tid, name, start, end: null };
     const known = this.alive.get(pid);
+    this.full = excessOf({
+      processes: this.processes.length + (known && tid !== pid ? 0 : 1),
+      threads: this.threads + 1,
+      holdings: this.descriptors.list.length + (tid === pid ? this.descriptors.table(parent).size : 0),
+    });
+    if (this.full) return;
+    this.threads++;
     if (known && tid !== pid) {
       known.threads.push(thread);
       return;
@@ -367,7 +379,8 @@ class Recorder {
     const t = this.seen(this.at(line.t));
     this.explained = explain(this, line.tasks);
     for (const task of line.tasks) {
-      if (task.descriptors) this.descriptors.seeAll(task.pid, task.descriptors, t, task.listedTo);
+      if (task.descriptors && this.alive.has(task.pid))
+        this.descriptors.seeAll(task.pid, task.descriptors, t, task.listedTo);
       const thread = this.alive.get(task.pid)?.threads.find(({ tid }) => tid === task.tid);
       if (thread) thread.name = task.name;
     }

@@ -1,5 +1,5 @@
 // How much of a recording the page opens. Whatever a file contains, the page stays usable.
-// crossings trace stays far below these limits.
+// crossings trace stays within these limits (lib/trace/program/limits.js).
 
 const MIB = 1 << 20;
 

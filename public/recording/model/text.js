@@ -23,7 +23,7 @@ function endText({ about }) {
     case 'interrupted':
       return ' The recording was interrupted.';
     case 'limit':
-      return ' It was ended because it had too many processes and threads.';
+      return ' It was ended because it reached a limit of processes, threads or descriptors.';
     default:
       return about.ended ? ` It ended: ${shortened(about.ended, 80)}.` : '';
   }
