@@ -135,7 +135,7 @@ describeInBrowser('in a browser', () => {
       await open(path);
       expect(await page.locator('#run').isVisible()).toBe(true);
       expect(await page.textContent('#facts')).toContain('Linux');
-      await page.locator('#form .notice', { hasText: 'npx crossings lab' }).first().waitFor();
+      await page.locator('#form .notice', { hasText: 'npx crossings-lab lab' }).first().waitFor();
       expect(await page.locator('#start').isVisible()).toBe(false);
     }
   });
@@ -146,7 +146,7 @@ describeInBrowser('in a browser', () => {
     const before = await page.textContent('#position');
     for (let i = 0; i < 3; i++) await page.keyboard.press('ArrowRight');
     expect(await page.textContent('#position')).not.toBe(before);
-    expect(await page.textContent('.provenance')).toMatch(/^Shipped with .* Recorded on .* npx crossings lab/);
+    expect(await page.textContent('.provenance')).toMatch(/^Shipped with .* Recorded on .* npx crossings-lab lab/);
     expect(await page.getByRole('button', { name: 'Record again' }).isVisible()).toBe(false);
     await page.getByRole('link', { name: 'Perfetto' }).click({ trial: true });
     const link = await page.getByRole('link', { name: 'Perfetto' }).getAttribute('href');
@@ -170,7 +170,7 @@ describeInBrowser('in a browser', () => {
       await page.keyboard.press('Enter');
     };
     await press('#skip');
-    expect(await page.locator('#run .notice:visible').first().textContent()).toContain('npx crossings lab');
+    expect(await page.locator('#run .notice:visible').first().textContent()).toContain('npx crossings-lab lab');
     await press('#start');
     await page.locator('#why').waitFor();
     expect(await page.textContent('#origin')).toMatch(/^Measured on another machine on \d.*\./);
@@ -187,7 +187,7 @@ describeInBrowser('in a browser', () => {
     expect(await page.textContent('h1')).toBe(lesson?.title);
     await open(`pitfalls.html?name=${pitfall.name}`);
     expect(await page.textContent('h1')).toBe(pitfall.title);
-    await page.locator('#needs', { hasText: 'npx crossings lab' }).waitFor();
+    await page.locator('#needs', { hasText: 'npx crossings-lab lab' }).waitFor();
     await page.click('#run');
     expect(await page.textContent('#origin')).toMatch(/^Observed on \d.* on another machine: .*, Linux /);
     expect(await errorShown()).toBe(0);

@@ -74,6 +74,13 @@ describe('import and require', () => {
 });
 
 describe('the types', () => {
+  test('declare the values that exist, and no others', () => {
+    const declarations = readFileSync(join(installed, 'lib', 'index.d.ts'), 'utf8');
+    const declared = [...declarations.matchAll(/^export (?:class|const|function) (\w+)/gm)].map(([, name]) => name);
+    const names = runInConsumer('names.cjs', `console.log(JSON.stringify(Object.keys(require('crossings'))))`);
+    expect([...new Set(declared)].sort()).toEqual(names.sort());
+  });
+
   /** A program, once for each kind of module. @param {string} importing */
   const program = (importing) => `${importing}
     export async function exchange(): Promise<string> {
@@ -124,8 +131,8 @@ describe('the tarball', () => {
 
   test('both would find a wrong entry', () => {
     const wrong = join(folder, 'wrong');
-    cpSync(installed, wrong, { recursive: true });
-    const manifest = JSON.parse(readFileSync(join(wrong, 'package.json'), 'utf8'));
+    cpSync(join(installed, 'lib'), join(wrong, 'lib'), { recursive: true });
+    const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
     manifest.exports['.'].import = { types: './lib/index.d.ts', default: './lib/index.mjs' };
     manifest.main = 'lib/missing.js';
     writeFileSync(join(wrong, 'package.json'), JSON.stringify(manifest));

@@ -193,9 +193,15 @@ test('caches do not store what /api answers', async () => {
 });
 
 test('no file outside public/ is served', async () => {
-  const paths = ['/../package.json', '/%2e%2e/package.json', '/..%2fpackage.json', '/.git/config', '/server/server.js'];
+  const paths = [
+    '/../package-lock.json',
+    '/%2e%2e/package-lock.json',
+    '/..%2fpackage-lock.json',
+    '/.git/config',
+    '/server/server.js',
+  ];
   expect((await lab.ask('/API/mechanisms', { headers: { 'x-crossings-token': undefined } })).status).toBe(404);
-  for (const path of [...paths, '/vendor/../package.json', '/api/traces/..%2f..%2fpackage']) {
+  for (const path of [...paths, '/vendor/../package-lock.json', '/api/traces/..%2f..%2fpackage-lock']) {
     const { status, text } = await lab.ask(path);
     expect(status).toBeGreaterThanOrEqual(400);
     expect(text).not.toContain('"dependencies"');

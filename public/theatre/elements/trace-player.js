@@ -20,7 +20,7 @@ const RECORD = 'Record again';
 function provenance({ origin, recordedAt, environment, tool }) {
   const day = new Date(recordedAt).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
   const machine = `${environment.cpu}, ${environment.kernel}, ${environment.architecture}`;
-  const own = isLive ? '' : ' To record it on a machine of your own, run npx crossings lab there.';
+  const own = isLive ? '' : ' To record it on a machine of your own, run npx crossings-lab lab there.';
   return origin === 'shipped'
     ? `Shipped with crossings ${tool?.version ?? ''}. Recorded on ${day} on ${machine}.${own}`
     : `Recorded by this lab on ${day} on ${machine}.`;
