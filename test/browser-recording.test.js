@@ -62,6 +62,70 @@ describeInBrowser('a recording of any program', () => {
     expect(await page.locator('#stuck').isVisible()).toBe(false);
   });
 
+  test('can be dropped on the page, as a file or as text', async () => {
+    /** @param {string} text @param {boolean} asFile */
+    const drop = (text, asFile) =>
+      page.evaluate(
+        (/** @type {{text: string, asFile: boolean}} */ what) => {
+          /** @type {any} */ (document.querySelector('#summary')).textContent = '';
+          const dataTransfer = new DataTransfer();
+          if (what.asFile) dataTransfer.items.add(new File([what.text], 'recording.json'));
+          else dataTransfer.setData('text/plain', what.text);
+          const send = (/** @type {string} */ type) =>
+            document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+          const isTaken = !send('dragover'); // or the browser would open the file itself
+          const isMarked = document.querySelector('#drop')?.classList.contains('over');
+          send('drop');
+          return { isTaken, isMarked, isStillMarked: document.querySelector('#drop')?.classList.contains('over') };
+        },
+        { text, asFile },
+      );
+    for (const asFile of [true, false]) {
+      const seen = await drop(JSON.stringify(asFile ? deadlock() : small()), asFile);
+      expect(seen).toEqual({ isTaken: true, isMarked: true, isStillMarked: false });
+      await page.waitForFunction(() => document.querySelector('#summary')?.textContent !== '');
+      expect(await page.locator('#stuck').isVisible()).toBe(asFile); // which of the two it is
+    }
+  });
+
+  test('is zoomed by two fingers, moved by one, and a tap selects an event', async () => {
+    await open(small());
+    const canvas = page.locator('trace-lanes canvas');
+    await canvas.scrollIntoViewIfNeeded();
+    const { x, y, width } = await canvas.boundingBox();
+    const session = await page.context().newCDPSession(page);
+    /** @param {string} type @param {number[]} places across the lanes, from 0 to 1 */
+    const touch = (type, ...places) =>
+      session.send('Input.dispatchTouchEvent', {
+        type,
+        touchPoints: places.map((place, id) => ({ x: x + place * width, y: y + 60, id })),
+      });
+    const range = () => textOf('.lanes-range');
+    const whole = await range();
+    await touch('touchStart', 0.5, 0.6);
+    await touch('touchMove', 0.4, 0.7);
+    await touch('touchMove', 0.3, 0.9);
+    await touch('touchEnd');
+    expect(await range()).not.toBe(whole);
+    /** What is drawn, in the next frame but one. */
+    const drawn = () =>
+      canvas.evaluate(async (/** @type {HTMLCanvasElement} */ element) => {
+        for (let i = 0; i < 2; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
+        return element.toDataURL();
+      });
+    const zoomed = await drawn();
+    await touch('touchStart', 0.8);
+    await touch('touchMove', 0.7);
+    await touch('touchMove', 0.5);
+    await touch('touchEnd');
+    expect(await drawn()).not.toBe(zoomed);
+    const before = await selectedLine();
+    await touch('touchStart', 0.7);
+    await touch('touchEnd');
+    expect(await selectedLine()).not.toBe(before);
+    await session.detach();
+  });
+
   test('that hangs says why, draws the waits and selects the first of them', async () => {
     const trace = deadlock();
     await open(trace);

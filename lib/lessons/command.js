@@ -50,15 +50,23 @@ async function ask({ question }, signal) {
   write('');
   if (!process.stdin.isTTY || !process.stdout.isTTY) return null;
   const lines = createInterface({ input: process.stdin, output: process.stdout });
+  // Readline takes Ctrl-C for itself; it must end the command, as everywhere.
+  lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  const count = question.answers.length;
   try {
-    lines.setPrompt(`Your guess (1 to ${question.answers.length}; Enter: none): `);
-    lines.prompt();
-    const [line] = await Promise.race([
-      once(lines, 'line', { signal }),
-      once(lines, 'close', { signal }).then(() => ['']),
-    ]);
-    const guess = Number(line);
-    return guess >= 1 && guess <= question.answers.length ? guess - 1 : null;
+    lines.setPrompt(`Your guess (1 to ${count}; Enter: none): `);
+    for (;;) {
+      lines.prompt();
+      const [line] = await Promise.race([
+        once(lines, 'line', { signal }),
+        once(lines, 'close', { signal }).then(() => ['']),
+      ]);
+      const text = line.trim();
+      const guess = Number(text);
+      if (text === '') return null;
+      if (Number.isInteger(guess) && guess >= 1 && guess <= count) return guess - 1;
+      write(`The guess must be a number from 1 to ${count}; got "${text.slice(0, 40)}".`);
+    }
   } finally {
     lines.close();
     write('');
@@ -81,6 +89,12 @@ function writeRun({ outcome }, labels = {}) {
     unit,
   ]);
   if (rows.length > 0) write(`\n${plainTable(null, ['figure', 'value', 'unit'], rows, style)}\n`);
+  if (outcome.notRecorded) write(`${wrap(outcome.notRecorded, WIDTH)}\n`);
+  const { namespaces, refused } = outcome.confinement ?? { namespaces: null, refused: null };
+  if (!outcome.confinement) return;
+  const why = refused ? ` (${refused})` : '';
+  const where = namespaces ? `in namespaces of its own (${namespaces})` : `without namespaces of its own${why}`;
+  write(`${style.dim(wrap(`The program ran with limits, ${where}.`, WIDTH))}\n`);
 }
 
 /**
