@@ -12,7 +12,8 @@ const options = /** @type {{}} */ (transport ? { transport } : {});
 
 async function answer() {
   const folder = mkdtempSync(join(tmpdir(), 'exchange-'));
-  const server = await listen(join(folder, 'socket'), options);
+  const endpoint = process.platform === 'win32' ? `\\\\.\\pipe\\exchange-${process.pid}` : join(folder, 'socket');
+  const server = await listen(endpoint, options);
   const ended = new AbortController();
   const child = fork(script, [transport ?? '', server.path]);
   const status = new Promise((resolve) => child.once('exit', resolve));
