@@ -112,7 +112,7 @@ async function writeData(folder, ask) {
   for (const { id, kind, state } of runs) {
     await save(`runs/${id}`);
     if (state !== 'done') continue;
-    const formats = kind === 'bench' ? ['json', 'csv', 'markdown'] : ['json'];
+    const formats = kind === 'bench' ? ['json', 'csv', 'markdown'] : ['json', 'csv'];
     for (const format of formats) await save(`runs/${id}/file`, `?format=${format}`);
   }
 }

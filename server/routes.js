@@ -4,7 +4,7 @@ const express = require('express');
 const { version } = require('../package.json');
 const { explainCharts } = require('../lib/bench/charts.js');
 const { compareRuns } = require('../lib/bench/compare/runs.js');
-const { toCsv, toMarkdown } = require('../lib/bench/export.js');
+const { toMarkdown } = require('../lib/bench/export.js');
 const { explain } = require('../lib/bench/sentences.js');
 const { EXPERIMENTS } = require('../lib/experiments/index.js');
 const { tripsOf } = require('../lib/measure/statistics.js');
@@ -13,7 +13,7 @@ const { HttpError } = require('./http-error.js');
 const { lessonRoutes } = require('./lessons.js');
 const { pitfallRoutes } = require('./pitfalls.js');
 const schema = require('./request-schema.js');
-const { BENCH, kindOf, textOf } = require('./run-kinds.js');
+const { BENCH, csvOf, kindOf, textOf } = require('./run-kinds.js');
 const { beginStream } = require('./subscribers.js');
 
 /** @typedef {import('express').Request} Request */
@@ -24,10 +24,10 @@ const BODY_LIMIT = '16kb';
 /** Of a run that is compared. A thorough run of all mechanisms has a tenth of the samples. Comparing takes time, during which nobody else is served. */
 const MOST_COMPARED = { results: 100, samples: 5000 };
 
-/** The file formats of a run: conversion, media type, extension. An experiment has the first only. */
+/** The file formats of a run: conversion, media type, extension. An experiment has no Markdown. */
 const FILES = /** @type {const} */ ({
   json: [textOf, 'application/json', 'json'],
-  csv: [toCsv, 'text/csv', 'csv'],
+  csv: [csvOf, 'text/csv', 'csv'],
   markdown: [toMarkdown, 'text/markdown', 'md'],
 });
 
@@ -175,7 +175,7 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
   router.get('/runs/:id/file', (request, response) => {
     const { format } = schema.parse(schema.fileQuery, request.query);
     const id = idOf(request);
-    const run = /** @type {Run} */ (format === 'json' ? finished(id) : finishedBench(id));
+    const run = /** @type {Run} */ (format === 'markdown' ? finishedBench(id) : finished(id));
     const [convert, type, extension] = FILES[format];
     attach(response, `crossings-${run.startedAt.slice(0, 10)}-${run.id.slice(0, 8)}.${extension}`, type, convert(run));
   });

@@ -3,7 +3,7 @@
 // the list shows of it, and what its saved file must look like.
 const { z } = require('zod');
 const { EXPERIMENTS } = require('../lib/experiments/index.js');
-const { toJson } = require('../lib/bench/export.js');
+const { toCsv, toJson } = require('../lib/bench/export.js');
 const { runBench } = require('../lib/bench/runner.js');
 
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
@@ -122,4 +122,7 @@ function lineOf(file) {
 const textOf = (file) =>
   kindOf(file.schema) === BENCH ? toJson(/** @type {Run} */ (file)) : `${JSON.stringify(file, null, 2)}\n`;
 
-module.exports = { BENCH, benchTask, experimentTask, faultOf, kindOf, lineOf, textOf };
+/** Its table as CSV, as the command line writes it. @param {RunFile} file */
+const csvOf = (file) => findExperiment(String(kindOf(file.schema)))?.csv(file) ?? toCsv(/** @type {Run} */ (file));
+
+module.exports = { BENCH, benchTask, csvOf, experimentTask, faultOf, kindOf, lineOf, textOf };

@@ -282,6 +282,7 @@ const fakeExperiments = (work) =>
       return file;
     },
     render: () => '',
+    csv: () => '',
   }));
 
 module.exports = { FILES, fakeExperiments };

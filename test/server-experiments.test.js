@@ -31,6 +31,7 @@ jest.mock('../lib/experiments/index.js', () => ({
         const { effort, mechanism } = options;
         return mockFile(control.id, { effort, seconds: 1, mechanism, points: Array(1000).fill(1) });
       },
+      csv: () => 'a,b\r\n',
     },
   ],
 }));
@@ -182,10 +183,12 @@ describe('an experiment from its start to its end', () => {
     ]);
   });
 
-  test('is exported as JSON only, and not compared', async () => {
+  test('is exported as JSON and as CSV, not as Markdown, and not compared', async () => {
     const file = await lab.ask(`/api/runs/${id}/file`);
     expect(file.text).toBe(`${JSON.stringify(finished.run, null, 2)}\n`);
-    for (const path of [`/api/runs/${id}/file?format=csv`, `/api/compare?a=${id}&b=${id}`]) {
+    const table = await lab.ask(`/api/runs/${id}/file?format=csv`);
+    expect({ status: table.status, text: table.text }).toEqual({ status: 200, text: 'a,b\r\n' });
+    for (const path of [`/api/runs/${id}/file?format=markdown`, `/api/compare?a=${id}&b=${id}`]) {
       const { status, body } = await lab.ask(path);
       expect({ status, error: body.error }).toEqual({
         status: 400,

@@ -46,6 +46,7 @@ const WIDTH = 100; // columns of prose
  * @property {string} [argument] the choice that is an argument of the command, not an option
  * @property {(options: ExperimentOptions, control?: ExperimentControl) => Promise<any>} run
  * @property {(file: any, style: import('../terminal/style.js').Style) => string} render the table for the terminal
+ * @property {(file: any) => string} csv the table as CSV
  * @property {(file: any) => Record<string, {value: number, unit: string}>} [figures] the result as figures, for a lesson
  */
 
@@ -82,11 +83,11 @@ function print(experiment, file) {
  * @param {Experiment} experiment
  * @param {any} options as commander read them
  * @param {AbortSignal} signal
- * @param {{[option: string]: (file: any) => string}} [files] options that write a file, beside --json, and what they write
+ * @param {{[option: string]: (file: any) => string}} [files] options that write a file, beside --json and --csv, and what they write
  */
 async function runExperiment(experiment, options, signal, files = {}) {
   /** @type {{[option: string]: (file: any) => string}} */
-  const writers = { json: (file) => `${JSON.stringify(file, null, 2)}\n`, ...files };
+  const writers = { json: (file) => `${JSON.stringify(file, null, 2)}\n`, csv: experiment.csv, ...files };
   const effort = readEffort(options);
   const placement = placementOf(options);
   checkAllWritable(givenFiles(options, Object.keys(writers)));
@@ -115,6 +116,7 @@ function experimentCommand({ name }, description) {
     .option('--quick', 'take fewer samples')
     .option('--thorough', 'take more samples')
     .option('--json <file>', 'write the results as JSON')
+    .option('--csv <file>', 'write the table as CSV')
     .option('--cores <a,b>', 'the two cores to use (default: chosen from the topology)', readCores)
     .option('--placement <where>', 'same core (same), two cores (cross), or not pinned (free)', readPlacement)
     .option('--no-pin', 'the same as --placement free')

@@ -82,6 +82,7 @@ export function showRun(answer, experiment, showFigures, view) {
   showParagraphs(byId('warnings'), file?.environment.warnings ?? []);
   byId('files').hidden = state !== 'done';
   byId('download').href = dataAddress(`/api/runs/${id}/file?format=json`);
+  byId('download-csv').href = dataAddress(`/api/runs/${id}/file?format=csv`);
   showEnvironmentOf(file);
   showFigures(file, state === 'running');
 }

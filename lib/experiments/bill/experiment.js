@@ -16,6 +16,7 @@ const BILL = {
   argument: 'mechanism',
   run: (options, control) => require('./run.js').runBill(options, control),
   render: renderBills,
+  csv: (file) => require('./csv.js').toCsv(file),
   figures: (file) => require('./figures.js').figuresOf(file),
 };
 

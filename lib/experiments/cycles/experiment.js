@@ -13,6 +13,7 @@ const CYCLES = {
   choices: {},
   run: (options, control) => require('./run.js').runCycles(options, control),
   render: (file, style) => require('./render.js').render(file, style),
+  csv: (file) => require('./csv.js').toCsv(file),
 };
 
 module.exports = { CYCLES };

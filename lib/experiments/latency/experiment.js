@@ -14,6 +14,7 @@ const LATENCY = {
   choices: { mlock: ['no', 'yes'] },
   run: (options, control) => require('./run.js').runLatency(options, control),
   render: (file, style) => require('./render.js').render(file, style),
+  csv: (file) => require('./csv.js').toCsv(file),
 };
 
 module.exports = { LATENCY };

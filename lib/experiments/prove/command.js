@@ -32,6 +32,7 @@ async function printDisassembly({ json }, signal) {
 async function prove(options, signal) {
   if (options.disassembly && options.messages !== undefined)
     refuse('--disassembly and --messages cannot be used together.');
+  if (options.disassembly && options.csv !== undefined) refuse('--disassembly and --csv cannot be used together.');
   if (options.disassembly) return printDisassembly(options, signal);
   const { verdict } = await runExperiment(PROVE, options, signal);
   if (verdict === 'failed' || verdict === 'unknown') process.exitCode = 1;

@@ -12,6 +12,7 @@ const PROVE = {
   choices: {},
   run: (options, control) => require('./run.js').runProve(options, control),
   render: (file, style) => require('./render.js').renderProve(file, style),
+  csv: (file) => require('./csv.js').toCsv(file),
 };
 
 module.exports = { PROVE };

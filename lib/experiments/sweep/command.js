@@ -4,12 +4,11 @@ const { experimentCommand, runExperiment } = require('../command.js');
 const { readEffort } = require('../../bench/arguments.js');
 const { MECHANISMS, readPlan } = require('./arguments.js');
 const { SWEEP } = require('./experiment.js');
-const { toCsv } = require('./render.js');
 
 /** @param {any} options @param {AbortSignal} signal */
 async function run(options, signal) {
   readPlan({ ...options, effort: readEffort(options) }); // refuses what cannot be measured, before anything else
-  await runExperiment(SWEEP, options, signal, { csv: toCsv });
+  await runExperiment(SWEEP, options, signal);
 }
 
 /** @param {AbortSignal} signal */
@@ -29,7 +28,6 @@ function sweepCommand(signal) {
     .option('--samples <n>', 'samples per point, after a first one that is discarded')
     .option('--seed <n>', 'seed for the random order of the points (default: 1)')
     .option('--no-probe', 'skip the sweeps under tracing and hardware counters')
-    .option('--csv <file>', 'write one line per point as CSV')
     .action((options) => run(options, signal));
 }
 

@@ -17,6 +17,7 @@ const SWEEP = {
   },
   run: (options, control) => require('./run.js').runSweep(options, control),
   render: (file, style) => require('./render.js').renderSweep(file, style),
+  csv: (file) => require('./render.js').toCsv(file),
 };
 
 module.exports = { SWEEP };
