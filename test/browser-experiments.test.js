@@ -16,6 +16,7 @@ jest.mock('../lib/experiments/index.js', () => ({
 
 const { describeInBrowser, expectAccessible, launchBrowser, openPage } = require('./browser.js');
 const { FILES } = require('./experiment-files.js');
+const { inCi } = require('./in-ci.js');
 const { startLabHere } = require('./lab.js');
 const { root } = require('./support.js');
 
@@ -85,6 +86,12 @@ describeInBrowser('the pages of the experiments', () => {
     await page.emulateMedia({ colorScheme: 'dark' });
     await expectAccessible(page, { rules: ['color-contrast'] }); // the themes differ in their colors only
   }
+  /** For pages that differ in their figures only: outside CI every other one in the dark. @param {string} name */
+  async function expectGoodInOneTheme(name) {
+    if (inCi) return expectGoodInBothThemes();
+    await page.emulateMedia({ colorScheme: NAMES.indexOf(name) % 2 ? 'dark' : 'light' });
+    await expectAccessible(page);
+  }
   async function expectNoOverflow() {
     for (const width of [320, 390]) {
       await page.setViewportSize({ width, height: 800 });
@@ -103,7 +110,7 @@ describeInBrowser('the pages of the experiments', () => {
     );
     expect(await page.locator('#run').isVisible()).toBe(false);
     expect(await page.locator('nav [aria-current=page]').count()).toBe(1);
-    await expectGoodInBothThemes();
+    if (inCi || name === NAMES[0]) await expectGoodInBothThemes(); // the forms differ in their words only
   });
 
   test.each(NAMES)(
@@ -130,7 +137,7 @@ describeInBrowser('the pages of the experiments', () => {
       }
       expect(await page.locator('#figures tbody tr').count()).toBeGreaterThan(1);
       expect(await page.locator('#saved-rows tr').count()).toBeGreaterThan(0);
-      await expectGoodInBothThemes();
+      await expectGoodInOneTheme(name);
       await expectNoOverflow();
     },
   );
@@ -148,7 +155,7 @@ describeInBrowser('the pages of the experiments', () => {
     await page.goto(`${lab.baseUrl}/experiment.html?name=sweep`);
     await page.locator('#figures canvas').first().waitFor();
     expect(runInAddress()).toBe(id);
-    await expectGoodInBothThemes();
+    await expectGoodInOneTheme('sweep');
 
     await page.locator('#cancel').focus();
     await page.keyboard.press('Enter');

@@ -97,48 +97,57 @@ describeInBrowser('the theatre', () => {
     return Number((await row.locator('td').nth(column).textContent()).replaceAll(',', ''));
   };
 
-  test.each(MECHANISMS)('%s, played to its end by keyboard alone: the log is the recording', async (mechanism) => {
-    const page = await openTheatre('', { ...STILL, reuse: false }); // at the default mechanism; sets the clock
-    await page.keyboard.press('m');
-    const to = MECHANISMS.indexOf(mechanism) - MECHANISMS.indexOf('pipe');
-    for (let i = 0; i < Math.abs(to); i++) {
-      await page.keyboard.press(to > 0 ? 'ArrowDown' : 'ArrowUp');
-    }
-    await page.waitForFunction(
-      (/** @type {string} */ name) => document.querySelector('trace-player')?.getAttribute('data-mechanism') === name,
-      mechanism,
-    );
-    const trace = await recordingOf(page, mechanism);
-    await page.keyboard.press('Tab'); // out of the choice, where the arrow keys and Space have another meaning
-    await page.keyboard.press('s'); // every call of the setup, too
-    for (let i = 0; i < 4; i++) await page.keyboard.press('+');
-    await page.clock.install(); // so that runFor() can advance the page's time at once
-    await page.keyboard.press('k');
-    while ((await page.locator('#toggle').textContent()) === 'Pause') await page.clock.runFor(5000);
-    const [at, all] = String(await page.locator('#position').textContent()).split(/ \/ | ·/);
-    expect(at).toBe(all);
-    expect(await logOf(page)).toEqual(trace.events.map(written));
-    const calls = trace.events.filter((/** @type {any} */ { kind }) => kind === 'syscall');
-    expect(await counter(page, 'crossings')).toBe(calls.length);
-    const inMessages = calls.filter((/** @type {any} */ { phase }) => phase === 'message');
-    expect(await counter(page, 'crossings', 1)).toBe(inMessages.length);
-    const walls = await page
-      .locator('#players .wall')
-      .evaluateAll((/** @type {Element[]} */ all) =>
-        all.map((wall) =>
-          ['.count', '.others'].map((part) => parseInt(wall.querySelector(part)?.textContent || '0', 10)),
-        ),
+  describe('by keyboard alone', () => {
+    /** @type {any} */
+    let page;
+    beforeAll(async () => {
+      page = await openTheatre('', { ...STILL, reuse: false });
+      await page.keyboard.press('s'); // every call of the setup, too
+      for (let i = 0; i < 4; i++) await page.keyboard.press('+');
+      await page.clock.install(); // so that runFor() can advance the page's time at once
+    });
+    afterAll(() => page?.close());
+
+    test.each(MECHANISMS)('%s is played to its end: the log is the recording', async (mechanism) => {
+      const before = await page.locator('trace-player').getAttribute('data-mechanism');
+      await page.keyboard.press('m');
+      const to = MECHANISMS.indexOf(mechanism) - MECHANISMS.indexOf(before);
+      for (let i = 0; i < Math.abs(to); i++) {
+        await page.keyboard.press(to > 0 ? 'ArrowDown' : 'ArrowUp');
+      }
+      await page.waitForFunction(
+        (/** @type {string} */ name) => document.querySelector('trace-player')?.getAttribute('data-mechanism') === name,
+        mechanism,
       );
-    const callsOf = (/** @type {number} */ pid, /** @type {any[]} */ some) =>
-      some.filter((/** @type {any} */ call) => call.pid === pid).length;
-    expect(walls).toEqual(
-      trace.processes.map((/** @type {any} */ { pid }) => [
-        callsOf(pid, inMessages),
-        callsOf(pid, calls) - callsOf(pid, inMessages),
-      ]),
-    );
-    expect(page.troubles()).toEqual([]);
-    await page.close();
+      const trace = await recordingOf(page, mechanism);
+      await page.keyboard.press('Tab'); // out of the choice, where the arrow keys and Space have another meaning
+      await page.keyboard.press('Home');
+      await page.keyboard.press('k');
+      while ((await page.locator('#toggle').textContent()) === 'Pause') await page.clock.runFor(5000);
+      const [at, all] = String(await page.locator('#position').textContent()).split(/ \/ | ·/);
+      expect(at).toBe(all);
+      expect(await logOf(page)).toEqual(trace.events.map(written));
+      const calls = trace.events.filter((/** @type {any} */ { kind }) => kind === 'syscall');
+      expect(await counter(page, 'crossings')).toBe(calls.length);
+      const inMessages = calls.filter((/** @type {any} */ { phase }) => phase === 'message');
+      expect(await counter(page, 'crossings', 1)).toBe(inMessages.length);
+      const walls = await page
+        .locator('#players .wall')
+        .evaluateAll((/** @type {Element[]} */ all) =>
+          all.map((wall) =>
+            ['.count', '.others'].map((part) => parseInt(wall.querySelector(part)?.textContent || '0', 10)),
+          ),
+        );
+      const callsOf = (/** @type {number} */ pid, /** @type {any[]} */ some) =>
+        some.filter((/** @type {any} */ call) => call.pid === pid).length;
+      expect(walls).toEqual(
+        trace.processes.map((/** @type {any} */ { pid }) => [
+          callsOf(pid, inMessages),
+          callsOf(pid, calls) - callsOf(pid, inMessages),
+        ]),
+      );
+      expect(page.troubles()).toEqual([]);
+    });
   });
 
   describe('the introduction of a first visit', () => {
@@ -224,7 +233,7 @@ describeInBrowser('the theatre', () => {
     ])('axe finds no violation in %s, %i px wide, and it fits', async (colorScheme, width, only) => {
       const page = await openIntroduction({ colorScheme, viewport: { width, height: 844 }, ...STILL });
       for (let i = 0; i < 30 && (await buttonOf(page)) !== 'Play again'; i++) {
-        if (i % 3 === 0) await expectAccessible(page, only);
+        if (i === 3) await expectAccessible(page, only);
         await page.keyboard.press('ArrowRight');
       }
       await expectAccessible(page, { ...only, except: TEXTS });
@@ -256,7 +265,7 @@ describeInBrowser('the theatre', () => {
         const asked = events.filter((/** @type {any} */ { phase }) => phase === 'message');
         const names = new Set(asked.map((/** @type {any} */ { name }) => name));
         let questions = 0;
-        for (let i = 0; i < 30; i++) {
+        for (let i = 0; i < 30 && questions < 3; i++) {
           await page.keyboard.press('ArrowRight');
           const answers = await page.locator('#question button:not(.plain)').allTextContents();
           expect(answers.filter((/** @type {string} */ answer) => !names.has(answer.split(': ')[1]))).toEqual([]);
@@ -265,7 +274,7 @@ describeInBrowser('the theatre', () => {
           expect(answers.length).toBeGreaterThan(2);
           await page.locator('#question .plain').click();
         }
-        expect(questions).toBeGreaterThan(2);
+        expect(questions).toBe(3);
         await page.close();
       }
     });
@@ -498,7 +507,7 @@ describeInBrowser('the theatre', () => {
     test('axe finds no violation in any mechanism, side by side with another', async () => {
       const page = await openTheatre('mechanism=shm-sem&with=ring&at=60', { colorScheme, ...STILL });
       await expectAccessible(page, only); // its log has what the pipe's has not: a failed call and steps
-      for (const mechanism of ['shm-spin', 'pipe', 'uds', 'tcp']) {
+      for (const mechanism of inCi ? ['shm-spin', 'pipe', 'uds', 'tcp'] : ['uds']) {
         await show(page, `mechanism=${mechanism}&with=ring&at=60`);
         await expectAccessible(page, { ...only, except: TEXTS });
       }
