@@ -22,7 +22,7 @@ function createProject(runtime, manager, registry) {
 async function runAndUse(sandbox, manager, commands) {
   for (const command of commands) await sandbox.run(command);
   for (const program of PROGRAMS) {
-    const printed = await sandbox.run([...(manager.run ?? []), ...sandbox.program(program)], { limitMs: 20_000 });
+    const printed = await sandbox.run([...(manager.run ?? []), ...sandbox.program(program)]);
     if (printed.trim() !== 'a message')
       throw new Error(`${program} printed "${printed.trim()}" instead of "a message"`);
   }

@@ -10,13 +10,13 @@ const { runMatrix } = require('./matrix.js');
 const { startRegistry } = require('./registry.js');
 const { count, render } = require('./table.js');
 
-const HELP = `npm run test:matrix -- [--only WORDS] [--short] [--json FILE] [--tarball FILE] [--jobs N]
+const HELP = `npm run test:matrix -- [--only WORDS]... [--short] [--json FILE] [--tarball FILE] [--jobs N]
 
 Installs the package under every runtime and package manager, uses it there, and lets every two runtimes talk.
 Exits with 1 if anything failed.
 
-  --only WORDS     only rows that contain one of these comma-separated words, such as "bun", "pnpm" or "node 22 ← deno"
-  --short          with this machine's npm, and with the runtimes that are downloaded already
+  --only WORDS     only rows that contain these words, such as "bun", "node 22, pnpm" or "node 22 ← deno"
+  --short          this Node, and Bun and Deno if they are downloaded already; with this machine's npm
   --json FILE      also write the result as JSON
   --tarball FILE   test this tarball instead of packing the checkout
   --jobs N         rows at the same time (default 2)
@@ -25,7 +25,7 @@ Exits with 1 if anything failed.
 function readArguments() {
   const { values } = parseArgs({
     options: {
-      only: { type: 'string', default: '' },
+      only: { type: 'string', multiple: true, default: [] },
       short: { type: 'boolean', default: false },
       json: { type: 'string' },
       tarball: { type: 'string' },
@@ -33,11 +33,11 @@ function readArguments() {
       help: { type: 'boolean', default: false },
     },
   });
-  const words = values.only.toLowerCase().split(',').filter(Boolean);
+  const words = /** @type {string[]} */ (values.only).map((each) => each.toLowerCase());
   const jobs = Number(values.jobs);
   if (!Number.isInteger(jobs) || jobs < 1) throw new Error(`--jobs must be a positive integer; got ${values.jobs}`);
   /** @param {string} row */
-  const wanted = (row) => words.length === 0 || words.some((word) => row.toLowerCase().includes(word.trim()));
+  const wanted = (row) => words.length === 0 || words.some((word) => row.toLowerCase().includes(word));
   return { ...values, wanted, jobs };
 }
 

@@ -61,7 +61,7 @@ function nodeForArm64() {
     run: [],
     start: [String(emulator), '-L', String(libraries), binary],
     version: '24',
-    patience: 8,
+    patience: 4,
     optional: true,
     obstacle: (mayDownload) => {
       if (!emulator) return 'there is no qemu-aarch64 (Debian: qemu-user)';
