@@ -136,6 +136,7 @@ const CELLS = {
   worker: prints('worker.mjs'),
   'child process': child,
   'C peer': cPeer,
+  'over sockets': prints('socket.mjs'),
   README: readme,
 };
 
