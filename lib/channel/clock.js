@@ -5,8 +5,8 @@ const { performance } = require('node:perf_hooks');
 const timers = require('node:timers');
 const { scheduler } = require('node:timers/promises');
 
-/** The monotonic clock, in milliseconds. The method of the prototype: a replacement is a property of the object. */
-const now = Object.getPrototypeOf(performance).now.bind(performance);
+/** The monotonic clock, in milliseconds. The method of the prototype, which Bun's has not: a replacement is a property of the object. */
+const now = (Object.getPrototypeOf(performance).now ?? performance.now).bind(performance);
 
 /** Are the timers Node's own? Replacements have other names. */
 const areGenuine = timers.setImmediate.name === 'setImmediate';

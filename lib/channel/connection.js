@@ -1,6 +1,8 @@
 'use strict';
 // One channel's connection to its peer: the two regions, the reading and writing ends of their rings, and the doorbell, which
 // also shows whether the peer is alive. Owns the channel's state, from OPEN to CLOSED (life.js).
+// biome-ignore lint/suspicious/noShadowRestrictedNames: JavaScript's own in most runtimes, and used like them
+const { Atomics, wordsOf } = require('./atomics.js');
 const { CrossingsError } = require('./errors.js');
 const {
   CLOSED_WORD,
@@ -78,7 +80,7 @@ class Connection {
     // Each side signs with the key that the reader of its ring has made.
     this.writer = peer.key === null ? new RingWriter(mine, peer) : new AuthRingWriter(mine, peer, peer.key);
     this.reader = mine.key === null ? new RingReader(mine, peer) : new AuthRingReader(mine, peer, mine.key);
-    this.#words = new Int32Array(mine.buffer);
+    this.#words = wordsOf(mine);
     this.#onDoorbell = onDoorbell;
   }
 

@@ -7,6 +7,7 @@ const { Channel } = require('./channel.js');
 const { Doorbell } = require('./doorbell.js');
 const { CrossingsError } = require('./errors.js');
 const { native } = require('./native.js');
+const { createRegion, receiveRegion } = require('./regions.js');
 const { onAbort, throwIfAborted } = require('./signals.js');
 
 /** @typedef {ReturnType<typeof import('./options.js').readOptions>} Options */
@@ -65,7 +66,6 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   let timeout;
   let inUse = false;
   let ended = false;
-  const { authenticate, sharedBuffers } = options;
   const peer = { uid: -1, pid: -1 };
   /** @type {(channel: AChannel) => void} */
   let resolve;
@@ -118,9 +118,9 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
     /** @type {Region | null} */
     let theirs = null;
     try {
-      theirs = withRoom(() => native.receiveHello(fd, sharedBuffers, options.maxPeerCapacity, authenticate));
+      theirs = withRoom(() => receiveRegion(fd, options));
       if (!theirs) return;
-      mine ??= createRegion();
+      mine ??= withRoom(() => createRegion(options));
       if (checks) {
         checks.open(peer.uid, mine, theirs);
         sendHello(mine);
@@ -145,9 +145,6 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
       }
     }
   }
-
-  const createRegion = () =>
-    withRoom(() => native.createRegion(options.capacity, options.wait === 'spin', sharedBuffers, authenticate));
 
   /** Does not block, because the socket's send buffer is empty. @param {Region} region */
   function sendHello(region) {
@@ -187,7 +184,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
     // A server sends its hello only when it has the client's: a client that says nothing then costs it one descriptor, and
     // leaves none on its way. The kernel limits how many of a user's descriptors may be on their way at a time.
     if (!checks) {
-      mine = createRegion();
+      mine = withRoom(() => createRegion(options));
       sendHello(mine);
     }
     stopListening = onAbort(signal, refuse);

@@ -9,6 +9,7 @@ const { lacksLoopPoller } = require('./runtime.js');
  * @typedef {object} NativeRegion
  * @property {unknown} handle
  * @property {ArrayBuffer | SharedArrayBuffer} buffer header, ring data, and the same ring data mapped again
+ * @property {boolean} [mirrored] the buffer is private memory, see atomics.js; undefined in most runtimes
  * @property {number} capacity bytes
  * @property {boolean} neverSleeps true if its owner only spins
  * @property {number[] | null} key of an authenticated channel, made by the region's owner: four 32-bit integers
@@ -21,7 +22,7 @@ const { lacksLoopPoller } = require('./runtime.js');
  * @property {() => void} close
  *
  * @typedef {object} Native as the files of native/addon/ describe it
- * @property {(capacity: number, neverSleeps: boolean, mayShare: boolean, authenticated?: boolean) => NativeRegion} createRegion
+ * @property {(capacity: number, neverSleeps: boolean, mayShare: boolean, authenticated?: boolean, hasBuffer?: boolean) => NativeRegion} createRegion
  * @property {(handle: unknown, buffer: ArrayBuffer | SharedArrayBuffer) => void} releaseRegion
  * @property {(path: string, others: boolean, unlocked?: boolean) => number} listen
  * @property {(fd: number) => void} unlisten
@@ -32,8 +33,14 @@ const { lacksLoopPoller } = require('./runtime.js');
  * @property {(fd: number) => boolean} claimEnd
  * @property {(fd: number) => {uid: number, pid: number}} peerOf
  * @property {(fd: number, handle: unknown) => boolean} sendHello
- * @property {(fd: number, mayShare: boolean, maxCapacity?: number, authenticated?: boolean) => NativeRegion | null} receiveHello
+ * @property {(fd: number, mayShare: boolean, maxCapacity?: number, authenticated?: boolean, hasBuffer?: boolean) => NativeRegion | null} receiveHello
  * @property {(handle: unknown) => boolean} isReleased
+ * @property {(handle: unknown, index: number) => number} loadWord
+ * @property {(handle: unknown, index: number, value: number) => void} storeWord
+ * @property {(handle: unknown, index: number, value: number) => void} addWord
+ * @property {(handle: unknown, offset: number) => number} pullFrames
+ * @property {(handle: unknown, offset: number, signal: number) => void} pushFrames
+ * @property {(handle: unknown, memory: ArrayBuffer) => void} attachMirror
  * @property {(fd: number) => boolean} useFd
  * @property {(fd: number) => void} lendFd
  * @property {(fd: number) => number} offerFd
@@ -45,6 +52,7 @@ const { lacksLoopPoller } = require('./runtime.js');
  * @property {(fd: number) => boolean} drain
  * @property {(fd: number, timeoutMs: number) => boolean} waitReadable
  * @property {new (fd: number, readable: () => void) => Poller} Poller
+ * @property {boolean} hasExternalBuffers
  * @property {boolean} hasSharedBuffers
  */
 

@@ -8,6 +8,8 @@
 //
 // Positions are 32-bit and wrap around. A difference of two positions, truncated to 32 bits, is the number of bytes between
 // them, because a ring's capacity is at most 2^30.
+// biome-ignore lint/suspicious/noShadowRestrictedNames: JavaScript's own in most runtimes, and used like them
+const { Atomics, wordsOf } = require('./atomics.js');
 const { corruptPeer } = require('./errors.js');
 const {
   FRAME_HEADER_BYTES,
@@ -28,9 +30,9 @@ class RingWriter {
    * @param {import('./native.js').NativeRegion} peer
    */
   constructor(mine, peer) {
-    this.words = new Int32Array(mine.buffer);
+    this.words = wordsOf(mine);
     this.bytes = new Uint8Array(mine.buffer);
-    this.peerWords = new Int32Array(peer.buffer);
+    this.peerWords = wordsOf(peer);
     this.capacity = mine.capacity;
     this.mask = mine.capacity - 1;
     this.peerMaySleep = !peer.neverSleeps;

@@ -1,7 +1,9 @@
 'use strict';
 // What this JavaScript runtime allows. Node is the rule; Bun and Deno each lack something that the channel uses there.
 //
-// The internal variable CROSSINGS_RUNTIME makes Node do without: a comma-separated list of the words in LACKS. For tests.
+// For tests, the internal variable CROSSINGS_RUNTIME makes Node do without. It is a comma-separated list of no-uv-poll,
+// no-read-only-atomics, no-external-buffers, and refuse-external-buffers: then the addon gets them from no caller at all
+// (native/addon/regions.cc).
 
 const { versions } = process;
 const isNode = versions.bun === undefined && versions.deno === undefined && !('Deno' in globalThis);
@@ -17,4 +19,10 @@ const lacks = (word, here) => here || simulated.includes(word);
  */
 const lacksLoopPoller = lacks('no-uv-poll', !isNode);
 
-module.exports = { lacksLoopPoller };
+/** Atomics.load() writes. It ends a process that loads from memory which it may only read. So it is in JavaScriptCore. */
+const lacksReadOnlyAtomics = lacks('no-read-only-atomics', versions.bun !== undefined || versions.v8 === undefined);
+
+/** Buffers are over memory that the runtime has allocated, and over no other: so it is in Electron. @param {boolean} has did the addon get another one? */
+const lacksExternalBuffers = (has) => lacks('no-external-buffers', !has);
+
+module.exports = { lacksExternalBuffers, lacksLoopPoller, lacksReadOnlyAtomics };

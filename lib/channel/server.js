@@ -8,6 +8,7 @@ const { Listener } = require('./listener.js');
 const { native } = require('./native.js');
 const { MAX_PATH_BYTES, readPath, readSignal } = require('./options.js');
 const { Queue } = require('./queue.js');
+const { checkRegions } = require('./regions.js');
 const { isAborted, onAbort, throwIfAborted } = require('./signals.js');
 const { Usage } = require('./usage.js');
 
@@ -316,6 +317,7 @@ async function open(path, { allowOtherUsers, signal }) {
 async function listen(path, options) {
   const where = readPath(path);
   throwIfAborted(options.signal);
+  checkRegions(options);
   const absolute = resolve(where);
   const short = Buffer.byteLength(absolute) <= MAX_PATH_BYTES ? absolute : where;
   const server = new Server(short, new Listener(await open(short, options)), options);

@@ -41,6 +41,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
     env.SetInstanceData(new Descriptors);
     ExportSockets(exports);
     ExportRegions(exports);
+    ExportCopies(exports);
     ExportLoopPoller(exports);
     ExportThreadPoller(exports);
     return exports;

@@ -33,6 +33,7 @@ Descriptors &DescriptorsOf(Napi::Env env);
 /* Each file's functions. */
 void ExportSockets(Napi::Object exports);
 void ExportRegions(Napi::Object exports);
+void ExportCopies(Napi::Object exports);
 void ExportLoopPoller(Napi::Object exports);
 void ExportThreadPoller(Napi::Object exports);
 

@@ -1,23 +1,17 @@
-// Regions: mapped memory, with one JavaScript buffer over each, and the hellos that exchange them.
+// Regions: mapped memory, with one JavaScript buffer over each if the runtime allows it, and the hellos that exchange
+// them.
 
+#include "regions.h"
 #include "addon.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <cstdlib>
 #include <cstring>
 
 namespace {
-
-// The memory is freed when both its holders are gone: the region's handle and the buffer over the region.
-struct Mapping {
-    struct region region;
-    std::atomic<int> holders{2};
-    bool shared = false; // a SharedArrayBuffer, which cannot be detached
-    bool released = false;
-};
 
 void LetGo(Mapping *mapping) {
     if (mapping->holders.fetch_sub(1) == 1) {
@@ -72,49 +66,97 @@ Napi::Value KeyOf(Napi::Env env, const struct region &region, bool authenticated
     return key;
 }
 
-// Takes ownership of a mapped region. Returns {handle, buffer, capacity, neverSleeps, key}.
-Napi::Object Wrap(Napi::Env env, const struct region &region, bool mayShare, bool authenticated) {
-    auto *mapping = new Mapping{};
-    mapping->region = region;
-    Holder of_handle(mapping), of_buffer(mapping);
-    auto handle = Napi::External<Mapping>::New(env, mapping, [](Napi::Env, Mapping *held) { LetGo(held); });
-    of_handle.HandOut();
-    size_t bytes = region_mapped_bytes(region.capacity);
+// Does the variable CROSSINGS_RUNTIME ask for a runtime that refuses external buffers? See lib/channel/runtime.js.
+bool IsSimulated() {
+    const char *words = getenv("CROSSINGS_RUNTIME");
+    return words && strstr(words, "refuse-external-buffers");
+}
+
+napi_status CreateBuffer(napi_env env, void *memory, size_t bytes, napi_finalize gone, void *hint, napi_value *buffer) {
+    static const bool is_simulated = IsSimulated();
+    if (is_simulated)
+        return napi_no_external_buffers_allowed;
+    return napi_create_external_arraybuffer(env, memory, bytes, gone, hint, buffer);
+}
+
+// False for a runtime whose JavaScript may use no memory but its own, such as Electron.
+bool HasExternalBuffers(napi_env env) {
+    void *memory = malloc(8);
+    napi_value buffer, error;
+    bool has =
+        memory &&
+        CreateBuffer(env, memory, 8, [](napi_env, void *data, void *) { free(data); }, nullptr, &buffer) == napi_ok;
+    bool pending = false;
+    if (!has)
+        free(memory);
+    if (!has && napi_is_exception_pending(env, &pending) == napi_ok && pending)
+        napi_get_and_clear_last_exception(env, &error);
+    return has;
+}
+
+// Make the one buffer over the mapping.
+Napi::Value BufferOver(Napi::Env env, Mapping *mapping, bool mayShare) {
+    size_t bytes = region_mapped_bytes(mapping->region.capacity);
     static const CreateShared create_shared = FindCreateShared();
     napi_value buffer = nullptr;
     napi_status status = napi_generic_failure;
+    mapping->holders++;
+    Holder of_buffer(mapping);
     if (mayShare && create_shared) {
-        status = create_shared(env, region.header, bytes, SharedBufferIsGone, mapping, &buffer);
+        status = create_shared(env, mapping->region.header, bytes, SharedBufferIsGone, mapping, &buffer);
         mapping->shared = status == napi_ok;
     }
     if (status != napi_ok)
-        status = napi_create_external_arraybuffer(env, region.header, bytes, BufferIsGone, mapping, &buffer);
+        status = CreateBuffer(env, mapping->region.header, bytes, BufferIsGone, mapping, &buffer);
     if (status != napi_ok)
-        Throw(env, "ERR_SYSTEM", "This JavaScript runtime does not support buffers over external memory");
+        Throw(env, "ERR_NO_EXTERNAL_BUFFERS", "This JavaScript runtime cannot use memory that it has not allocated");
     of_buffer.HandOut();
+    mapping->has_buffer = true;
+    return Napi::Value(env, buffer);
+}
+
+// How JavaScript will use a region.
+struct Use {
+    bool may_share = true; // by a SharedArrayBuffer
+    bool has_buffer = true;
+    bool authenticated = false;
+};
+
+// Takes ownership of a mapped region. Returns {handle, buffer, capacity, neverSleeps, key}.
+Napi::Object Wrap(Napi::Env env, const struct region &region, const Use &use) {
+    auto *mapping = new Mapping{};
+    mapping->region = region;
+    Holder of_handle(mapping);
+    auto handle = Napi::External<Mapping>::New(env, mapping, [](Napi::Env where, Mapping *held) {
+        DropMirror(where, held);
+        LetGo(held);
+    });
+    of_handle.HandOut();
+    Napi::Value buffer = use.has_buffer ? BufferOver(env, mapping, use.may_share) : env.Null();
     Napi::Object result = Napi::Object::New(env);
     result.Set("handle", handle);
-    result.Set("buffer", Napi::Value(env, buffer));
+    result.Set("buffer", buffer);
     result.Set("capacity", Napi::Number::New(env, region.capacity));
     result.Set("neverSleeps", Napi::Boolean::New(env, region.flags & RING_FLAG_NEVER_SLEEPS));
-    result.Set("key", KeyOf(env, region, authenticated));
+    result.Set("key", KeyOf(env, region, use.authenticated));
     return result;
 }
 
-Mapping *MappingOf(const Napi::Value &handle) {
-    return handle.As<Napi::External<Mapping>>().Data();
+// Whether the argument is true. `otherwise`: if it is not given
+bool FlagAt(const Napi::CallbackInfo &info, size_t index, bool otherwise) {
+    return info.Length() > index ? info[index].ToBoolean() : otherwise;
 }
 
-// createRegion(capacity, neverSleeps, mayShare, authenticated?)
+// createRegion(capacity, neverSleeps, mayShare, authenticated?, hasBuffer?)
 Napi::Value CreateRegion(const Napi::CallbackInfo &info) {
     struct region region;
     bool never_sleeps = info[1].As<Napi::Boolean>();
-    bool authenticated = info.Length() > 3 && info[3].ToBoolean();
+    Use use = {FlagAt(info, 2, true), FlagAt(info, 4, true), FlagAt(info, 3, false)}; // these may throw, so before it
     uint32_t capacity = info[0].As<Napi::Number>().Uint32Value();
     if (region_create(&region, capacity,
-                      (never_sleeps ? RING_FLAG_NEVER_SLEEPS : 0) | (authenticated ? RING_FLAG_AUTHENTICATED : 0)))
+                      (never_sleeps ? RING_FLAG_NEVER_SLEEPS : 0) | (use.authenticated ? RING_FLAG_AUTHENTICATED : 0)))
         ThrowSystem(info.Env(), "Cannot create a shared-memory region of " + std::to_string(capacity) + " bytes");
-    return Wrap(info.Env(), region, info[2].As<Napi::Boolean>(), authenticated);
+    return Wrap(info.Env(), region, use);
 }
 
 // releaseRegion(handle, buffer): frees the memory immediately. Views of the buffer must not be used afterwards. A view
@@ -129,6 +171,12 @@ void ReleaseRegion(const Napi::CallbackInfo &info) {
         close(region->fd);
     region->fd = -1;
     size_t bytes = region_mapped_bytes(region->capacity);
+    DropMirror(info.Env(), mapping);
+    if (!mapping->has_buffer) {
+        munmap(region->header, bytes);
+        region->header = nullptr;
+        return;
+    }
     if (!mapping->shared && napi_detach_arraybuffer(info.Env(), info[1]) == napi_ok) {
         munmap(region->header, bytes);
         region->header = nullptr;
@@ -153,12 +201,13 @@ Napi::Value SendHello(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), status == HANDSHAKE_OK);
 }
 
-// receiveHello(descriptor, mayShare, maxCapacity?, authenticated?) -> the peer's region, or null: not received yet
+// receiveHello(descriptor, mayShare, maxCapacity?, authenticated?, hasBuffer?) -> the peer's region, or null: not
+// received yet
 Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
     struct region region;
     char reason[HANDSHAKE_REASON_BYTES] = "";
-    bool authenticated = info.Length() > 3 && info[3].ToBoolean();
-    enum handshake_status status = handshake_receive(IntegerAt(info, 0), authenticated, &region, reason);
+    Use use = {FlagAt(info, 1, true), FlagAt(info, 4, true), FlagAt(info, 3, false)}; // these may throw, so before it
+    enum handshake_status status = handshake_receive(IntegerAt(info, 0), use.authenticated, &region, reason);
     if (status == HANDSHAKE_AGAIN)
         return info.Env().Null();
     if (status != HANDSHAKE_OK)
@@ -171,7 +220,7 @@ Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
               "The peer's ring has " + std::to_string(capacity) + " bytes; the option maxPeerCapacity allows " +
                   std::to_string(most));
     }
-    return Wrap(info.Env(), region, info[1].As<Napi::Boolean>(), authenticated);
+    return Wrap(info.Env(), region, use);
 }
 
 // isReleased(handle) -> has releaseRegion() been called?
@@ -187,5 +236,6 @@ void ExportRegions(Napi::Object exports) {
     Export(exports, "sendHello", SendHello);
     Export(exports, "receiveHello", ReceiveHello);
     Export(exports, "isReleased", IsReleased);
+    exports.Set("hasExternalBuffers", Napi::Boolean::New(exports.Env(), HasExternalBuffers(exports.Env())));
     exports.Set("hasSharedBuffers", Napi::Boolean::New(exports.Env(), FindCreateShared() != nullptr));
 }
