@@ -51,6 +51,12 @@ async function start({ port, data: dataFolder, allowEmbedding: embedders }) {
   }
 }
 
+/** Where there are no programs. @param {{port?: number, data?: string}} options @param {AbortSignal} signal */
+function startCopy({ port, data }, signal) {
+  const { serveCopy } = require('./recordings-only.js');
+  return serveCopy({ port: port ?? 0, runs: data, signal });
+}
+
 /** Shows the address in the user's browser, or reports that it cannot. @param {string} address */
 async function openBrowser(address) {
   const sorry = () => report('Cannot open a browser here: open the address above yourself.');
@@ -75,7 +81,11 @@ async function writeCopy(folder, runs, signal) {
 /** @param {{port?: number, open: boolean, data?: string, allowEmbedding?: string[], export?: string}} options @param {AbortSignal} signal */
 async function lab(options, signal) {
   if (options.export !== undefined) return writeCopy(options.export, options.data, signal);
-  const server = await start(options);
+  const { whyNoPrograms } = require('./server.js');
+  const missing = whyNoPrograms();
+  if (missing !== null)
+    report(`${missing} So nothing can be recorded or measured here: the lab shows the recordings and runs that ship.`);
+  const server = missing === null ? await start(options) : await startCopy(options, signal);
   process.stdout.write(`${server.address}\n`);
   if (options.open && process.stdout.isTTY && !process.env.CI) await openBrowser(server.address);
   if (!signal.aborted) await once(signal, 'abort');

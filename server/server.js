@@ -2,6 +2,7 @@
 // Starts and stops the lab's HTTP server, which is bound to 127.0.0.1.
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
+const { readdirSync, readFileSync } = require('node:fs');
 const { createServer } = require('node:http');
 const { dirname, join } = require('node:path');
 const express = require('express');
@@ -105,6 +106,28 @@ async function listen(server, port) {
   return /** @type {import('node:net').AddressInfo} */ (server.address()).port;
 }
 
+/** Why there are no programs for this platform, as a sentence; null if there are. Throws where they only have to be compiled. */
+function whyNoPrograms() {
+  try {
+    programPath('crossings-count');
+    return null;
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error);
+    if (!message.startsWith('No build')) throw error;
+    return message;
+  }
+}
+
+/** The mechanisms that can be shown where there are no programs: those with a recording that ships. */
+function recordedMechanisms() {
+  const recordings = readdirSync(RECORDINGS)
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => JSON.parse(readFileSync(join(RECORDINGS, name), 'utf8')));
+  return recordings
+    .filter(({ mechanism, title }) => mechanism !== undefined && title !== undefined)
+    .map(({ mechanism, title }) => ({ special: false, name: mechanism, title, source: `c-bench/${mechanism}.c` }));
+}
+
 /**
  * Start the lab.
  * @param {object} options
@@ -121,8 +144,8 @@ async function startServer({
   log = logToStandardError(),
   limitsMs,
 }) {
-  programPath('crossings-count'); // throws if nothing has been built
-  const catalogue = (await listMechanisms()).filter(({ special }) => !special);
+  const catalogue =
+    whyNoPrograms() === null ? (await listMechanisms()).filter(({ special }) => !special) : recordedMechanisms();
   const token = randomBytes(32).toString('base64url');
   const runs = new Runs(dataFolder, log, limitsMs);
   const traces = new Traces();
@@ -162,4 +185,4 @@ function logToStandardError() {
   return pino({ base: null }, target);
 }
 
-module.exports = { CHART, PUBLIC, startServer };
+module.exports = { ADDRESS, CHART, PUBLIC, listen, startServer, whyNoPrograms };

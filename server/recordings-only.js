@@ -1,0 +1,43 @@
+'use strict';
+// The lab where there are no compiled programs, such as on macOS and Windows: a copy of it, as `crossings lab --export` writes it, with
+// the recordings and runs that ship. Its pages say that they cannot run programs.
+const { once } = require('node:events');
+const { mkdtempSync, rmSync } = require('node:fs');
+const { createServer } = require('node:http');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const express = require('express');
+const { exportLab } = require('./export.js');
+const security = require('./security.js');
+const { ADDRESS, listen } = require('./server.js');
+
+/** Serve a copy. @param {{port: number, runs?: string, signal?: AbortSignal}} options */
+async function serveCopy({ port: requested, runs, signal }) {
+  const folder = mkdtempSync(join(tmpdir(), 'crossings-lab-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const copy = join(folder, 'lab');
+    await exportLab(copy, { runs, signal });
+    const app = express();
+    const server = createServer(app);
+    const port = await listen(server, requested);
+    app.disable('x-powered-by').use(security.headers([]), security.checkHost(security.hostsOf(port)));
+    app.use(express.static(copy, { cacheControl: false }));
+    return {
+      port,
+      address: `http://${ADDRESS}:${port}/`,
+      async close() {
+        const closed = once(server, 'close');
+        server.close();
+        server.closeAllConnections();
+        await closed;
+        remove();
+      },
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+module.exports = { serveCopy };
