@@ -74,6 +74,9 @@ async function listenAt(server, path, others) {
     return () => {
       if (isSame(mine, statOf(path))) unlinkSync(path);
     };
+  } catch (error) {
+    server.close();
+    throw error;
   } finally {
     unlinkSync(bound);
   }
