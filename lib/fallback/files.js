@@ -2,7 +2,7 @@
 // The file of a Unix socket. Only this user may connect, unless others are allowed; the file that a dead server left behind is
 // replaced; nobody else's file is ever removed. A socket is bound under a name that nobody knows and then linked to its path,
 // because only a link fails if the path has been taken in the meantime.
-const { chmodSync, linkSync, lstatSync, renameSync, unlinkSync } = require('node:fs');
+const { chmodSync, linkSync, lstatSync, renameSync, rmSync, unlinkSync } = require('node:fs');
 const { isMainThread } = require('node:worker_threads');
 const { CrossingsError } = require('../channel/errors.js');
 const { systemError, tryConnecting } = require('./sockets.js');
@@ -78,7 +78,7 @@ async function listenAt(server, path, others) {
     server.close();
     throw error;
   } finally {
-    unlinkSync(bound);
+    rmSync(bound, { force: true }); // closing the server has removed it
   }
 }
 

@@ -107,6 +107,8 @@ describe('the socket file', () => {
     const all = await Promise.allSettled(Array.from({ length: 8 }, () => listen(path, SOCKET)));
     const servers = all.flatMap((each) => (each.status === 'fulfilled' ? [closing(each.value)] : []));
     expect(servers).toHaveLength(1);
+    for (const each of all)
+      if (each.status === 'rejected') expect(each.reason).toEqual(errorWith('ERR_ADDRESS_IN_USE'));
     expect(readdirSync(folder)).toEqual(['feed.sock']);
     closing(await connect(path, SOCKET));
     closing(await servers[0].accept());
