@@ -122,7 +122,7 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
       400,
       'ERR_USAGE',
       `Run ${id} must have at most ${MOST_COMPARED.results} results with ${MOST_COMPARED.samples} samples to be compared here; ` +
-        `it has ${results.length} with ${samples}. The command crossings compare has no such limit.`,
+        `it has ${results.length} with ${samples}. The command crossings compare takes ten times as many.`,
     );
   };
 

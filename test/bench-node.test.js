@@ -92,6 +92,8 @@ describe('crossings bench node', () => {
     [['--size', '1'], '"1"'],
     [['--quick', '--thorough'], '--quick'],
     [['--cores', '0,0'], 'two different cores'],
+    [['--placement', 'same'], 'two different cores'],
+    [['--placement', 'free', '--cores', '0,1'], '--placement free'],
   ])('refuses %j', (args, named) => {
     const { status, stdout, stderr } = cli(['bench', 'node', ...args]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

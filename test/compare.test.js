@@ -342,6 +342,16 @@ describe('crossings compare', () => {
       'does not follow its schema: results[0].roundTrip.sampleP50Ns: ',
     ],
     [
+      'too many samples in all',
+      () => {
+        const runs = Array.from({ length: 51 }, (_, i) =>
+          file(`large-${i}.json`, { ...runOf([result('pipe', { rate: Array(1000).fill(1) })]), id: `run ${i}` }),
+        );
+        return [a, runs.join(',')];
+      },
+      'The candidate must have at most 50,000 samples in all; it has 51,',
+    ],
+    [
       'too many samples',
       () => [file('many.json', runOf([result('pipe', { rate: Array(10_000).fill(1) })])), b],
       'does not follow its schema: results[0].throughput.messagesPerSecond.samples',

@@ -219,6 +219,17 @@ describe('the disassembly', () => {
     );
   });
 
+  test('is written as a file that follows its schema', () => {
+    const path = join(folder, 'disassembly.json');
+    const { status } = cli(['prove', '--disassembly', '--json', path]);
+    const file = JSON.parse(readFileSync(path, 'utf8'));
+    const validate = new Ajv({ allowUnionTypes: true }).compile(
+      require('../lib/experiments/prove/disassembly.schema.json'),
+    );
+    expect({ valid: validate(file), errors: validate.errors }).toEqual({ valid: true, errors: null });
+    expect(status).toBe(file.reason ? 1 : 0);
+  });
+
   test('is missing, with a sentence, where objdump is', async () => {
     const { PATH } = process.env;
     process.env.PATH = folder;

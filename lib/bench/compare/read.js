@@ -1,6 +1,7 @@
 'use strict';
 // Reading run files to compare. A file comes from anywhere: it is refused in one sentence unless it is a run file that a
 // comparison can use.
+const { tripsOf } = require('../../measure/statistics.js');
 const { refuse } = require('../../terminal/arguments.js');
 const { checkExtent, readSmall, reasonOf } = require('../../terminal/files.js');
 
@@ -8,6 +9,7 @@ const { checkExtent, readSmall, reasonOf } = require('../../terminal/files.js');
 
 const MAX_FILE_BYTES = 16 << 20; // a run file has about 100 kB
 const MAX_FILES = 100; // on one side
+const MAX_SAMPLES = 50_000; // on one side: comparing draws from all of them, thousands of times
 
 /** Loads its library only when a file is read: no other command needs it. */
 function runFile() {
@@ -66,6 +68,10 @@ function readRun(path, role) {
   return run;
 }
 
+/** How many samples a run has, of all mechanisms. @param {Run} run */
+const samplesOf = ({ results }) =>
+  results.reduce((sum, result) => sum + result.throughput.messagesPerSecond.samples.length + tripsOf(result).length, 0);
+
 /**
  * @param {string} text comma-separated paths
  * @param {string} role
@@ -75,6 +81,11 @@ function readRuns(text, role) {
   const paths = text.split(',');
   if (paths.length > MAX_FILES) refuse(`${role} must be at most ${MAX_FILES} run files; got ${paths.length}.`);
   const runs = paths.map((path) => readRun(path, role));
+  const samples = runs.reduce((sum, run) => sum + samplesOf(run), 0);
+  if (samples > MAX_SAMPLES) {
+    const [most, own] = [MAX_SAMPLES, samples].map((count) => count.toLocaleString('en-US'));
+    refuse(`${role} must have at most ${most} samples in all; it has ${own}.`);
+  }
   // A run that is given twice is one observation: taken for two, it would make any difference look certain.
   /** @type {Map<string, string>} */
   const seen = new Map();

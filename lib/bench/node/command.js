@@ -1,7 +1,7 @@
 'use strict';
 // The command `crossings bench node`: compares transports for messages between two Node processes.
 const { Command } = require('commander');
-const { readCores, readNames } = require('../../terminal/arguments.js');
+const { placementOf, readCores, readNames, readPlacement, refuse } = require('../../terminal/arguments.js');
 const { checkWritable, writeWhole } = require('../../terminal/files.js');
 const { progressBar } = require('../../terminal/progress.js');
 const { styleFor, wrap } = require('../../terminal/style.js');
@@ -20,6 +20,8 @@ async function benchNode(options, signal) {
   // Loaded on demand, because it loads the addon, which most commands do not need.
   const { runNodeBench, SIZES, TRANSPORTS } = require('./runner.js');
   const effort = readEffort(options);
+  const { cores, pin, sameCore } = placementOf(options);
+  if (sameCore) refuse('--placement same is not accepted: crossings bench node needs two different cores.');
   if (options.json !== undefined) checkWritable('--json', options.json);
   const chosen = readNames('--transport', options.transport, TRANSPORTS);
   const bar = progressBar();
@@ -28,8 +30,8 @@ async function benchNode(options, signal) {
       effort,
       transports: chosen,
       sizes: options.size ? [options.size] : SIZES,
-      cores: options.cores ?? null,
-      pin: options.pin,
+      cores,
+      pin,
       countMethod: options.count,
     },
     { signal, onProgress: bar.update },
@@ -56,7 +58,8 @@ function nodeCommand(signal) {
     .option('--thorough', 'take 30 samples of each transport')
     .option('--json <file>', 'write the whole run as JSON')
     .option('--cores <a,b>', 'the two cores to use (default: chosen from the topology)', readCores)
-    .option('--no-pin', 'let the scheduler place the processes')
+    .option('--placement <where>', 'two cores (cross, the default), or not pinned (free)', readPlacement)
+    .option('--no-pin', 'the same as --placement free')
     .option('--count <method>', 'how to count system calls: auto, tracepoint or ptrace', readCountMethod, 'auto')
     .allowExcessArguments(false)
     .action((_, command) => benchNode(command.optsWithGlobals(), signal));

@@ -24,7 +24,8 @@ async function printDisassembly({ json }, signal) {
   const disassembly = await disassemble(undefined, signal);
   const listing = renderDisassembly(disassembly, styleFor(process.stdout));
   process.stdout.write(`${[listing, wrap(disassemblySentence(disassembly), WIDTH)].filter(Boolean).join('\n\n')}\n`);
-  if (json) writeWhole(json, `${JSON.stringify(disassembly, null, 2)}\n`);
+  const file = { schema: 'crossings/disassembly/1', ...disassembly };
+  if (json) writeWhole(json, `${JSON.stringify(file, null, 2)}\n`);
   if (disassembly.reason || disassembly.violations?.length) process.exitCode = 1;
 }
 
