@@ -82,6 +82,9 @@ const experimentBody = ({ name, choices }) =>
 const traceBody = (names) =>
   only({ mechanism: oneOf(names), messages: integer('messages', TRACED_MESSAGES).default(10) });
 
+/** The body of POST /api/gates: an empty one must not start anything. */
+const gatesBody = only({ record: z.literal(true, expecting('record must be true')) });
+
 /** The body of POST /api/lessons/NAME/runs. @param {number} count of the lesson's tries */
 const lessonBody = (count) => {
   const message = expecting(`try must be null or an integer from 0 to ${count - 1}`);
@@ -162,4 +165,15 @@ function parseRun(body, catalogue) {
   };
 }
 
-module.exports = { parse, parseTask, runBody, experimentBody, lessonBody, traceBody, fileQuery, compareQuery, runId };
+module.exports = {
+  parse,
+  parseTask,
+  runBody,
+  experimentBody,
+  gatesBody,
+  lessonBody,
+  traceBody,
+  fileQuery,
+  compareQuery,
+  runId,
+};

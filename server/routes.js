@@ -153,6 +153,12 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
   router.get('/gates', (_request, response) => {
     response.json(traces.gates());
   });
+  router.post('/gates', async (request, response) => {
+    schema.parse(schema.gatesBody, request.body);
+    const disconnected = disconnectOf(response);
+    const file = await runs.runExclusively('A recording', () => traces.recordGates(disconnected));
+    response.status(201).json(file);
+  });
   router.post('/traces', async (request, response) => {
     const options = schema.parse(schema.traceBody(names), request.body);
     const disconnected = disconnectOf(response);

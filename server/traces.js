@@ -8,6 +8,7 @@ const { HttpError } = require('./http-error.js');
 
 const SHIPPED = join(__dirname, 'recordings');
 const LIMIT_MS = 60_000; // of one recording
+const GATES = 'gates'; // no mechanism has this name
 
 /** Does this machine allow tracing? @returns {Promise<{allowed: boolean, reason: string | null}>} */
 async function probeTracing() {
@@ -46,9 +47,9 @@ class Traces {
     }
   }
 
-  /** The recording of the gates, which ships. */
+  /** The recording of the gates. */
   gates() {
-    return JSON.parse(readFileSync(join(SHIPPED, 'gates.json'), 'utf8'));
+    return this.find(GATES);
   }
 
   /**
@@ -56,15 +57,31 @@ class Traces {
    * @param {{mechanism: string, messages: number}} options
    * @param {AbortSignal} disconnected aborted when the client disconnects
    */
-  async record(options, disconnected) {
+  record(options, disconnected) {
     // Loaded here because nothing else needs it.
     const { recordTrace } = require('../lib/trace/record.js');
+    return this.#keep(options.mechanism, (signal) => recordTrace(options, { signal }), disconnected);
+  }
+
+  /** Try the gates again. @param {AbortSignal} disconnected aborted when the client disconnects */
+  recordGates(disconnected) {
+    const { tryGates } = require('../lib/trace/gates/gates.js');
+    return this.#keep(GATES, (signal) => tryGates({ signal }), disconnected);
+  }
+
+  /**
+   * Make a recording, and keep it in place of the one that ships.
+   * @param {string} name
+   * @param {(signal: AbortSignal) => Promise<any>} make
+   * @param {AbortSignal} disconnected
+   */
+  async #keep(name, make, disconnected) {
     const timeLimit = AbortSignal.timeout(LIMIT_MS);
     const signal = AbortSignal.any([disconnected, timeLimit, this.#closing.signal]);
     try {
-      this.#recording = recordTrace(options, { signal });
+      this.#recording = make(signal);
       const trace = await this.#recording;
-      this.#recorded.set(options.mechanism, trace);
+      this.#recorded.set(name, trace);
       return { ...trace, origin: 'recorded' };
     } catch (error) {
       if (timeLimit.aborted) {
@@ -85,7 +102,7 @@ class Traces {
   /** Cancel the recording in progress and wait until its processes have ended. */
   async close() {
     this.#closing.abort();
-    await this.#recording?.catch(() => {}); // record() has thrown this error to its caller
+    await this.#recording?.catch(() => {}); // #keep() has thrown this error to its caller
   }
 }
 

@@ -244,6 +244,10 @@ describeInBrowser('the pages of the experiments', () => {
       expect(rows[i]).toContain(answer.error ?? answer.signal ?? answer.text);
     }
     expect(await page.textContent('#verdict')).toContain('on the machine of the recording');
+    await page.locator('#record').focus();
+    await page.keyboard.press('Enter');
+    await page.locator('#verdict', { hasText: 'on this machine' }).waitFor();
+    expect(await page.locator('#gates tbody tr').count()).toBe(attempts.length);
     await page.locator('#gates a').first().click();
     const { file, line } = attempts[0].answer.source;
     expect(await page.locator('.line:target').textContent()).toContain(recording.sources[file].split('\n')[line - 1]);

@@ -15,6 +15,7 @@ const ACCEPTED = {
   'GET /traces/:mechanism': [200, null],
   'GET /traces/:mechanism/perfetto': [200, null],
   'GET /gates': [200, null],
+  'POST /gates': [400, 'ERR_USAGE'],
   'GET /glossary': [200, null],
   'GET /lessons': [200, null],
   'GET /lessons/:name': [404, 'ERR_NO_LESSON'],

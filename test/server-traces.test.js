@@ -49,6 +49,15 @@ test('a recording is exported for Perfetto with the command line’s own convert
   expect(headers['content-disposition']).toMatch(/^attachment; filename="?crossings-pipe\.perfetto\.json"?$/);
 });
 
+test('the gates are tried again, and the new recording replaces the one that ships', async () => {
+  expect((await lab.ask('/api/gates')).body.origin).toBe('shipped');
+  const empty = await lab.ask('/api/gates', { method: 'POST', body: {} });
+  expect(empty.body.error.message).toBe('record must be true; got nothing.');
+  const { status, body } = await lab.ask('/api/gates', { method: 'POST', body: { record: true } });
+  expect({ status, body }).toMatchObject({ status: 201, body: { schema: 'crossings/gates/1', origin: 'recorded' } });
+  expect((await lab.ask('/api/gates')).body).toEqual(body);
+});
+
 test('a new recording replaces the shipped one of its mechanism, and no other', async () => {
   const { tracing } = (await lab.ask('/api/mechanisms')).body;
   const { status, body } = await record({ mechanism: 'pipe', messages: 3 });

@@ -1,7 +1,7 @@
 // The page of the gates: every attempt of a process to write to its peer's memory or to send it invalid frames, the C line that
 // made it, what refused it, and the same attempt where nothing forbids it. It shows a recording.
 import { announce } from '../shared/announce.js';
-import { call } from '../shared/api.js';
+import { call, isLive } from '../shared/api.js';
 import { byId, h, showParagraphs, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
 import { makeTable } from './figure.js';
@@ -10,7 +10,7 @@ import { showVerdict } from './run.js';
 /** @typedef {{refused: boolean, error: string | null, signal: string | null, text: string, code: string, source: {file: string, line: number}}} Answer */
 /** @typedef {{name: string, title: string, answer: Answer, control: Answer}} Attempt */
 /** @typedef {{name: string, title: string, refusedBy: string, claim: string, here: string, attempts: Attempt[]}} Gate */
-/** @typedef {ExperimentFile & {gates: Gate[], sources: Record<string, string>}} GatesFile */
+/** @typedef {ExperimentFile & {gates: Gate[], sources: Record<string, string>, origin?: 'shipped' | 'recorded'}} GatesFile */
 
 /** @param {string} file @param {number} line */
 const idOf = (file, line) => `${file}:${line}`;
@@ -74,8 +74,8 @@ function sourcePart(file, text, marked) {
 
 /** @param {GatesFile} file */
 function show(file) {
-  const { gates, sources, sentences, verdict, environment, startedAt, tool } = file;
-  showVerdict(verdict, 'on the machine of the recording');
+  const { gates, sources, sentences, verdict, environment, startedAt, tool, origin } = file;
+  showVerdict(verdict, origin === 'recorded' ? 'on this machine' : 'on the machine of the recording');
   showParagraphs(byId('summary'), sentences);
   byId('recorded').textContent =
     `Recorded with crossings ${tool.version} on ${dateTime(startedAt)}: ${environment.cpu}, ${environment.kernel}.`;
@@ -84,6 +84,7 @@ function show(file) {
     attempts.flatMap(({ answer, control }) => [answer.source, control.source]),
   );
   const marked = new Set(places.map(({ file: name, line }) => idOf(name, line)));
+  for (const former of document.querySelectorAll('#sources details')) former.remove();
   byId('sources').append(...Object.entries(sources).map(([name, text]) => sourcePart(name, text, marked)));
   byId('result').hidden = false;
 }
@@ -97,4 +98,23 @@ byId('copy').addEventListener('click', () =>
     .then(() => announce('Command copied.'))
     .catch(fail),
 );
+
+/** Try everything again, on this machine. */
+async function record() {
+  const button = byId('record');
+  if (button.getAttribute('aria-disabled') === 'true') return;
+  button.setAttribute('aria-disabled', 'true');
+  showText(byId('page-error'), '');
+  announce('Trying all attempts.');
+  try {
+    show(await call('/api/gates', { method: 'POST', body: { record: true } }));
+    announce(`Recorded on this machine. ${byId('verdict').textContent}`);
+  } catch (error) {
+    fail(/** @type {Error} */ (error));
+  } finally {
+    button.setAttribute('aria-disabled', 'false');
+  }
+}
+byId('record-part').hidden = !isLive;
+byId('record').addEventListener('click', record);
 call('/api/gates').then(show).catch(fail);
