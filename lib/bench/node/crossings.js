@@ -3,6 +3,7 @@
 // (lib/measure/crossings.js). Node occasionally makes system calls of its own, so these runs use more messages.
 const { notCounted, slope } = require('../../measure/crossings.js');
 const { eventOf, runProgram } = require('../../measure/programs.js');
+const { unlessShortened } = require('../../measure/run.js');
 const { tripsPerReadingOf } = require('./transports.js');
 
 const TRIPS = [2000, 6000];
@@ -16,7 +17,7 @@ const WARMUP_FACTOR = 1.2; // each exchange adds a warm-up of 20 % to its trips 
  * @returns {Promise<import('../../measure/crossings.js').Crossings>}
  */
 async function countCrossings(transport, commandOf, { countMethod, signal }) {
-  const factor = tripsPerReadingOf(transport); // fast transports have more trips per reading of the clock; count more of them
+  const factor = unlessShortened(tripsPerReadingOf(transport)); // fast transports have more trips per reading of the clock; count more of them
   const [fewTrips, manyTrips] = TRIPS.map((trips) => trips * factor);
   const [fewMessages, manyMessages] = MESSAGES.map((messages) => messages * factor);
   /** @param {number} trips @param {number} messages */
