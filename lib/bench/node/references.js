@@ -264,7 +264,11 @@ function measureReferences({ placement, signal }) {
 
   /** @param {'channel' | 'flood' | 'nothing'} beside @returns {Promise<{p99: number, max: number}>} milliseconds */
   const timerLateness = async (beside) => {
-    const command = [process.execPath, join(__dirname, 'timer.js'), JSON.stringify({ beside })];
+    const command = [
+      process.execPath,
+      join(__dirname, 'timer.js'),
+      JSON.stringify({ beside, ticks: unlessShortened(1000) }),
+    ];
     return eventOf(await runNode(command, { signal }), 'timer').lateMs;
   };
 

@@ -1,20 +1,19 @@
 'use strict';
-// Measures how late a 1 ms timer fires: node timer.js {"beside": "channel" | "flood" | "nothing"}. With "channel", the same process
-// also exchanges messages over a channel as fast as it can. With "flood", it receives what its peer sends as fast as that can.
-// The processes are not pinned. Prints percentiles of the lateness as one line of JSON.
+// Measures how late a 1 ms timer fires: node timer.js {"beside": "channel" | "flood" | "nothing", "ticks": 1000}. With
+// "channel", the same process also exchanges messages over a channel as fast as it can. With "flood", it receives what its
+// peer sends as fast as that can. The processes are not pinned. Prints percentiles of the lateness as one line of JSON.
 const { spawn } = require('node:child_process');
 const { channelPair, openChannel } = require('../../index.js');
 const { quantile } = require('../../measure/statistics.js');
 
-const TICKS = 1000;
-const WARMUP_TICKS = 500; // until the code has been compiled: the compiler's threads use the same cores
 const TIMER_MS = 1;
-const { beside, role = 'first' } = JSON.parse(process.argv[2]);
+const { beside, role = 'first', ticks = 1000 } = JSON.parse(process.argv[2]);
+const WARMUP_TICKS = ticks / 2; // until the code has been compiled: the compiler's threads use the same cores
 
 /** The lateness of each tick, in milliseconds. @returns {Promise<number[]>} */
 async function measureTimer() {
   const late = [];
-  for (let tick = 0; tick < TICKS + WARMUP_TICKS; tick++) {
+  for (let tick = 0; tick < WARMUP_TICKS + ticks; tick++) {
     const began = performance.now();
     await new Promise((resolve) => setTimeout(resolve, TIMER_MS));
     if (tick >= WARMUP_TICKS) late.push(performance.now() - began - TIMER_MS);
