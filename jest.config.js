@@ -15,6 +15,7 @@ const shared = {
 
 /** @type {import('jest').Config} */
 module.exports = {
+  testSequencer: '<rootDir>/test/sequencer.js',
   // The tests wait most of the time: for processes, browsers and time limits.
   maxWorkers: Math.min(2 * availableParallelism(), 8),
   // A failed test may leave a server or a process open. Jest ends a worker that has such handles; in Jest's own process it
