@@ -145,10 +145,7 @@ const bun = {
   prepare: () => {},
   install: [['bun', 'add', '--ignore-scripts', 'crossings']],
   ci: [['bun', 'install', '--frozen-lockfile', '--ignore-scripts']],
-  scripts: [
-    ['bun', 'install', '--frozen-lockfile', '--force'],
-    ['bun', 'pm', 'trust', '--all'],
-  ],
+  scripts: [['bun', 'install', '--frozen-lockfile', '--force']],
 };
 
 /** Deno installs for itself, into node_modules. @type {Manager} */
