@@ -1,7 +1,7 @@
 'use strict';
 // npm run test:matrix: packs the package, installs it under every runtime and package manager, and uses it there.
 const { execFileSync } = require('node:child_process');
-const { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
+const { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join, resolve } = require('node:path');
 const { parseArgs } = require('node:util');
@@ -41,11 +41,23 @@ function readArguments() {
   return { ...values, wanted, jobs };
 }
 
-/** Packs the checkout as `npm publish` would. @param {string} folder @returns {string} the tarball */
+/**
+ * Packs the checkout as `npm publish` would. A checkout without the addons that `npm run prebuild` makes gets the one that
+ * it has compiled itself, which works with this machine's C library only.
+ * @param {string} folder @returns {string} the tarball
+ */
 function pack(folder) {
   const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder];
   execFileSync('npm', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
-  return join(folder, String(readdirSync(folder).find((name) => name.endsWith('.tgz'))));
+  const tarball = join(folder, String(readdirSync(folder).find((name) => name.endsWith('.tgz'))));
+  const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' });
+  if (files.includes('/crossings.node')) return tarball;
+  console.error('The package has no addon (npm run prebuild makes them): the one that is compiled here is added.');
+  execFileSync('tar', ['-xzf', tarball, '-C', folder]);
+  const addon = join('build', 'Release', 'crossings.node');
+  cpSync(join(root, addon), join(folder, 'package', addon));
+  execFileSync('tar', ['-czf', tarball, '-C', folder, 'package']);
+  return tarball;
 }
 
 /** Compiles a user's C program from the C files in the package. @param {string} folder @param {string} tarball */
