@@ -3,7 +3,7 @@
 // The command line: builds the commands, runs one, and reports its errors. Exit status 0: done; 1: failed while
 // running; 2: invalid arguments; 128 + n: ended by signal n.
 const { Command, CommanderError } = require('commander');
-const { version } = require('../package.json');
+const { name, version } = require('../package.json');
 const { benchCommand } = require('./bench/command.js');
 const { compareCommand } = require('./bench/compare/command.js');
 const { nodeCommand } = require('./bench/node/command.js');
@@ -47,7 +47,7 @@ const COMMANDS = [
 
 /** @param {CommandMaker[]} commands @param {AbortSignal} signal */
 function buildProgram(commands, signal) {
-  const program = new Command('crossings')
+  const program = new Command(name) // "crossings" in a checkout, "crossings-lab" in the package
     .description('Measure, use and understand inter-process communication on Linux.')
     .version(version)
     .exitOverride()

@@ -106,6 +106,7 @@ const ROOMS = [
     ],
   },
   { files: ['server/cli.js'], uses: ['server/', 'lib/cli.js'] },
+  { files: ['lib/command.js'], uses: ['server/cli.js'] },
   { files: ['public/shared/'], uses: [] },
   { files: ['public/bench/charts/'], uses: ['public/shared/'] },
   { files: ['public/bench/'], uses: ['public/bench/charts/', 'public/shared/'] },

@@ -1,8 +1,10 @@
 'use strict';
-// The package in the hands of someone who depends on it: install, ci and rebuild work without a compiler, with scripts
-// allowed or not, and never remove the binary.
+// The packages in the hands of someone who depends on them: install, ci and rebuild work without a compiler, with scripts
+// allowed or not, and never remove a binary.
 const { spawnSync } = require('node:child_process');
 const {
+  copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -13,10 +15,11 @@ const {
   writeFileSync,
 } = require('node:fs');
 const { tmpdir } = require('node:os');
-const { delimiter, join } = require('node:path');
+const { delimiter, dirname, join } = require('node:path');
 const lock = require('../package-lock.json');
-const { onlyInCi } = require('./in-ci.js');
-const { root } = require('./support.js');
+const manifest = require('../package.json');
+const { built, root } = require('./support.js');
+const { pack, stageLab } = require('./tools/packages.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'install-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -57,62 +60,104 @@ const EXCHANGE = `
     await Promise.all([here.close(), there.close()]);
   })();`;
 
-/** @param {string} consumer */
-function expectWorkingPackage(consumer) {
-  const release = join(consumer, 'node_modules', 'crossings', 'build', 'Release');
-  expect(readdirSync(release).sort()).toEqual(binaries);
-  expect(run(consumer, ['node', '-e', EXCHANGE])).toBe('a message');
-  expect(run(consumer, ['node', join('node_modules', '.bin', 'crossings'), '--help'])).toContain('Usage: crossings');
+/** Files of this machine, in case nothing has been prebuilt. @param {string} to @param {string[]} programs */
+function addBinaries(to, programs) {
+  const places = ['glibc', 'musl'].map((libc) => [`linux-${process.arch}-${libc}`, 'crossings.node']);
+  for (const [platform, name] of [...places, ...programs.map((program) => [`linux-${process.arch}`, program])]) {
+    const path = join(to, 'build', 'prebuilds', platform, name);
+    mkdirSync(dirname(path), { recursive: true });
+    if (!existsSync(path)) copyFileSync(built(name), path);
+  }
 }
 
-const binaries = [
-  'crossings-bench',
-  'crossings-count',
-  'crossings-demo',
-  'crossings-filter.node',
-  'crossings-gates',
-  'crossings-lessons',
-  'crossings-prove',
-  'crossings-sweep',
-  'crossings-trace',
-  'crossings.node',
-];
-run(root, ['npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', folder]);
-const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'));
+/** The tarball of the channel. */
+function packChannel() {
+  const from = join(folder, 'crossings');
+  for (const path of ['package.json', 'README.md', 'LICENSE', ...manifest.files])
+    if (existsSync(join(root, path))) cpSync(join(root, path), join(from, path), { recursive: true });
+  addBinaries(from, []);
+  return pack(from, folder).path;
+}
+
+/** The tarball of the lab. */
+function packLab() {
+  const from = join(folder, 'crossings-lab');
+  stageLab(from);
+  addBinaries(from, ['crossings-demo']);
+  return pack(from, folder).path;
+}
 
 /**
- * A project without dependencies, whose lock file already holds the packages that ours depends on: npm then finds them
- * in its cache, where installing this checkout has put them, and need not ask the registry about each.
- * @param {string} name
+ * An empty project. Its lock file already holds the packages that this checkout has: npm then finds them in its cache, where
+ * installing this checkout has put them, and need not ask the registry about each.
+ * @param {string} name @param {boolean} [cached]
  */
-function createConsumer(name) {
+function createConsumer(name, cached = false) {
   const consumer = join(folder, name);
   mkdirSync(consumer);
   const project = { name, version: '1.0.0', private: true };
-  const installed = Object.entries(lock.packages).filter(([path, entry]) => path !== '' && !('dev' in entry));
-  const packages = { '': project, ...Object.fromEntries(installed) };
   writeFileSync(join(consumer, 'package.json'), JSON.stringify(project));
-  writeFileSync(join(consumer, 'package-lock.json'), JSON.stringify({ ...project, lockfileVersion: 3, packages }));
+  if (!cached) return consumer;
+  const entries = Object.entries(lock.packages).filter(([path]) => path !== '');
+  const packages = Object.fromEntries(entries.map(([path, entry]) => [path, { ...entry, dev: undefined }]));
+  const text = JSON.stringify({ ...project, lockfileVersion: 3, packages: { '': project, ...packages } });
+  writeFileSync(join(consumer, 'package-lock.json'), text);
   return consumer;
 }
+
+const QUIET = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
+
+/** What is in a folder of the installed package. @param {string} consumer @param {string[]} path */
+const listing = (consumer, ...path) => readdirSync(join(consumer, 'node_modules', ...path)).sort();
 
 test('no compiler, make or Python can be reached by the tests below', () => {
   expect(readdirSync(commands).sort()).toEqual(['node', ...COMMANDS].sort());
 });
 
 describe.each([
-  ['with install scripts', [], ''],
-  ['with --ignore-scripts', ['--ignore-scripts'], onlyInCi],
-])('%s', (name, scripts, obstacle) => {
-  const options = [...scripts, '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
-  const consumer = createConsumer(name.replaceAll(' ', '-').toLowerCase());
+  ['with install scripts', []],
+  ['with --ignore-scripts', ['--ignore-scripts']],
+])('crossings, %s', (name, scripts) => {
+  const consumer = createConsumer(`channel-${name.replaceAll(/\W+/g, '-')}`);
+  const tarball = packChannel();
 
-  (obstacle ? test.skip : test).each([
-    ['npm install', ['install', join('..', String(tarball))]],
+  test.each([
+    ['npm install', ['install', tarball]],
     ['npm ci', ['ci']],
     ['npm rebuild', ['rebuild']],
-  ])(`after %s the package works${obstacle && ` (skipped: ${obstacle})`}`, (_, command) => {
-    run(consumer, ['npm', ...command, ...options]);
-    expectWorkingPackage(consumer);
+  ])('after %s it sends a message, and is the only package', (_, command) => {
+    run(consumer, ['npm', ...command, ...scripts, ...QUIET]);
+    expect(listing(consumer).filter((entry) => !entry.startsWith('.'))).toEqual(['crossings']);
+    expect(run(consumer, ['node', '-e', EXCHANGE])).toBe('a message');
+  });
+
+  test('its command says how to get the lab', () => {
+    const bin = join('node_modules', '.bin', 'crossings');
+    const { status, stderr } = spawnSync(process.execPath, [bin, 'bench', '--quick'], {
+      cwd: consumer,
+      encoding: 'utf8',
+    });
+    expect(status).toBe(1);
+    expect(stderr).toBe(
+      'The benchmark and the lab are in the package crossings-lab; run `npx crossings-lab bench --quick`.\n',
+    );
+  });
+});
+
+describe('crossings-lab', () => {
+  const consumer = createConsumer('lab', true);
+  const tarball = packLab();
+
+  test.each([
+    ['npm install', ['install', tarball, packChannel()]],
+    ['npm ci', ['ci']],
+    ['npm rebuild', ['rebuild']],
+  ])('after %s beside crossings, the commands of both run its programs', (_, command) => {
+    run(consumer, ['npm', ...command, ...QUIET]);
+    for (const name of ['crossings-lab', 'crossings']) {
+      const bin = join('node_modules', '.bin', name);
+      expect(run(consumer, ['node', bin, '--help'])).toContain('Usage: crossings-lab');
+      expect(run(consumer, ['node', bin, 'trace', 'pipe', '--messages', '1'])).toContain('write(');
+    }
   });
 });

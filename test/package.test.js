@@ -1,50 +1,85 @@
 'use strict';
-// The package: what the tarball holds, what loading it loads, and a lock file that works on every platform.
+// The packages: what each tarball holds, what loading the channel loads, and a lock file that works on every platform.
 const { execFileSync } = require('node:child_process');
-const { readFileSync } = require('node:fs');
+const { existsSync, mkdtempSync, readFileSync, rmSync } = require('node:fs');
+const { builtinModules } = require('node:module');
+const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { root } = require('./support.js');
+const { pack, stageLab } = require('./tools/packages.js');
+
+const folder = mkdtempSync(join(tmpdir(), 'package-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** @param {string} name */
 const readJson = (name) => JSON.parse(readFileSync(join(root, name), 'utf8'));
 
-describe('the tarball', () => {
-  const listing = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-    cwd: root,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  const packed = JSON.parse(listing);
-  /** @type {string[]} */
-  const paths = (Array.isArray(packed) ? packed[0] : Object.values(packed)[0]).files.map(
-    (/** @type {{path: string}} */ { path }) => path,
-  );
+/** Files that git knows, or would if they were added. @param {string[]} paths */
+const tracked = (...paths) =>
+  execFileSync('git', ['ls-files', '-co', '--exclude-standard', ...paths], { cwd: root, encoding: 'utf8' })
+    .split('\n')
+    .filter((path) => path && existsSync(join(root, path)));
 
-  test.each([
-    'build/Release/crossings.node',
-    'build/Release/crossings-bench',
-    'build/Release/crossings-count',
-    'build/Release/crossings-demo',
-    'lib/index.js',
-    'lib/index.d.ts',
-    'native/crossings.h',
-    'c-bench/demos/pipe.c',
-    'public/index.html',
-    'public/bench.html',
-    'server/recordings/ring.json',
-    'server/server.js',
-  ])('holds %s', (path) => {
-    expect(paths).toContain(path);
+const PLATFORMS = ['linux-arm64-glibc', 'linux-arm64-musl', 'linux-x64-glibc', 'linux-x64-musl'];
+const LOADED_BY_NAME = ['zeromq']; // only if the user has installed it
+
+describe('crossings', () => {
+  const { files, unpackedBytes } = pack(root, folder);
+  const addons = PLATFORMS.map((platform) => `build/prebuilds/${platform}/crossings.node`);
+
+  test('holds the channel, its C interface, its documents and the prebuilt addons, and nothing else', () => {
+    const fixed = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'lib/command.js'];
+    const api = ['lib/index.js', 'lib/index.mjs', 'lib/index.d.ts', 'lib/index.d.mts', ...tracked('lib/channel', 'lib/fallback')];
+    const c = tracked('native').filter((path) => !path.startsWith('native/addon/'));
+    const docs = ['docs/api.md', 'docs/protocol.md', 'docs/reliability.md'];
+    const built = addons.filter((path) => existsSync(join(root, path))); // by `npm run prebuild`, which needs zig
+    expect([...files].sort()).toEqual([...fixed, ...api, ...c, ...docs, ...built].sort());
   });
 
-  test('holds no binding.gyp, which would make npm compile on every `npm ci` and `npm rebuild`', () => {
-    expect(paths.filter((path) => path.endsWith('.gyp'))).toEqual([]);
+  test('takes less than 1 MB once installed, prebuilt addons included', () => {
+    const largest = 150_000; // of an addon; test/prebuild.test.js
+    const built = addons.filter((path) => files.includes(path)).length;
+    expect(unpackedBytes + (addons.length - built) * largest).toBeLessThan(1_000_000);
   });
 
-  test('has no install script', () => {
-    const { scripts, gypfile } = readJson('package.json');
+  test('has no dependency, no install script and no binding.gyp, which would make npm compile', () => {
+    const { scripts, gypfile, ...manifest } = readJson('package.json');
+    for (const kind of ['dependencies', 'optionalDependencies', 'peerDependencies', 'os', 'cpu'])
+      expect(manifest[kind]).toBeUndefined();
     expect([scripts.install, scripts.preinstall, scripts.postinstall]).toEqual([undefined, undefined, undefined]);
     expect(gypfile).toBe(false);
+  });
+});
+
+describe('crossings-lab', () => {
+  const staged = join(folder, 'crossings-lab');
+  stageLab(staged);
+  const { files } = pack(staged, folder);
+  const manifest = JSON.parse(readFileSync(join(staged, 'package.json'), 'utf8'));
+
+  test('holds the commands, the lab, what the lab shows and the prebuilt programs, and nothing else', () => {
+    const fixed = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
+    const docs = ['lab', 'lessons', 'measuring', 'teaching'].map((name) => `docs/${name}.md`);
+    const rooms = tracked('c-bench', 'lib', 'native', 'public', 'server');
+    const unbuilt = files.filter((path) => !path.startsWith('build/prebuilds/'));
+    expect(unbuilt.sort()).toEqual([...fixed, ...docs, ...rooms].sort());
+  });
+
+  test('depends on the packages that its files load, and on no others', () => {
+    /** @type {Set<string>} */
+    const loaded = new Set();
+    for (const path of files.filter((file) => /^(lib|server)\/.*\.js$/.test(file))) {
+      const text = readFileSync(join(staged, path), 'utf8').replace(/^ *(\/\/|\/?\*).*$/gm, '');
+      for (const [, name] of text.matchAll(/(?:require(?:\.resolve)?|import)\('([^.'][^']*)'\)/g)) loaded.add(name);
+    }
+    const others = [...loaded].filter((name) => !/^node:/.test(name) && !builtinModules.includes(name));
+    expect(others.filter((name) => !LOADED_BY_NAME.includes(name)).sort()).toEqual(Object.keys(manifest.dependencies));
+  });
+
+  test('has the version of crossings and no install script', () => {
+    const { version, license, engines } = readJson('package.json');
+    expect(manifest).toMatchObject({ name: 'crossings-lab', version, license, engines });
+    expect(manifest.scripts).toBeUndefined();
   });
 });
 
@@ -92,7 +127,8 @@ describe('the lock file', () => {
   });
 
   test('agrees with package.json', () => {
-    const { name, dependencies, devDependencies } = readJson('package.json');
-    expect(packages['']).toMatchObject({ name, dependencies, devDependencies });
+    const { name, bin, devDependencies } = readJson('package.json');
+    expect(packages['']).toMatchObject({ name, bin, devDependencies });
+    expect(packages[''].dependencies).toBeUndefined();
   });
 });

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/types.h>
 #include <sys/wait.h>

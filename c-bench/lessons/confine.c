@@ -196,6 +196,19 @@ static pid_t start_parent(const struct confinement *how, struct pipes *pipes, co
     return -1;
 }
 
+/* Those that end a program. (glibc has a function for this, musl does not.) */
+static const char *signal_name(int number) {
+    static const char *const names[] = {
+        [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT", [SIGILL] = "SIGILL",
+        [SIGTRAP] = "SIGTRAP", [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",   [SIGFPE] = "SIGFPE",
+        [SIGKILL] = "SIGKILL", [SIGUSR1] = "SIGUSR1", [SIGSEGV] = "SIGSEGV", [SIGUSR2] = "SIGUSR2",
+        [SIGPIPE] = "SIGPIPE", [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM", [SIGXCPU] = "SIGXCPU",
+        [SIGXFSZ] = "SIGXFSZ", [SIGSYS] = "SIGSYS",
+    };
+    const char *name = number < (int)(sizeof names / sizeof *names) ? names[number] : NULL;
+    return name ? name : "another signal";
+}
+
 /* `limit`: what there was too much of; NULL: it ended by itself. */
 static void report_end(const struct notice *notice, const char *limit, bool ended, int left, long ms, bool truncated) {
     int status = notice->status;
@@ -207,9 +220,7 @@ static void report_end(const struct notice *notice, const char *limit, bool ende
     if (!late && ended && WIFEXITED(status))
         event_integer("status", (uint64_t)WEXITSTATUS(status));
     if (!late && ended && WIFSIGNALED(status)) {
-        char name[16];
-        snprintf(name, sizeof name, "SIG%s", sigabbrev_np(WTERMSIG(status)));
-        event_string("signal", name);
+        event_string("signal", signal_name(WTERMSIG(status)));
     }
     event_integer("left", (uint64_t)left);
     event_integer("ms", (uint64_t)ms);

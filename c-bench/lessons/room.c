@@ -62,7 +62,7 @@ void remove_room(const char *folder, pid_t program) {
     closedir(shared);
 }
 
-static void limit(__rlimit_resource_t resource, rlim_t most) {
+static void limit(int resource, rlim_t most) {
     struct rlimit now;
     if (getrlimit(resource, &now) || now.rlim_max < most)
         return;

@@ -1,6 +1,7 @@
 'use strict';
 // Compiles every target of binding.gyp: npm runs it in a checkout. If a tool is missing, one sentence names it.
 const { spawnSync } = require('node:child_process');
+const { rmSync } = require('node:fs');
 const { join } = require('node:path');
 
 const root = join(__dirname, '..', '..');
@@ -41,8 +42,9 @@ if (missing.length > 0) {
 }
 
 const nodeGyp = /** @type {string} */ (findNodeGyp());
-const build = spawnSync(process.execPath, [nodeGyp, 'rebuild', '--jobs=max', '--loglevel=warn'], {
-  cwd: root,
-  stdio: 'inherit',
-});
-if (build.status !== 0) fail('Building crossings failed; see the output above.');
+// Not `rebuild`, which would empty build/ and with it what `npm run prebuild` has made.
+rmSync(join(root, 'build', 'Release'), { recursive: true, force: true });
+for (const command of [['configure'], ['build', '--jobs=max']]) {
+  const step = spawnSync(process.execPath, [nodeGyp, ...command, '--loglevel=warn'], { cwd: root, stdio: 'inherit' });
+  if (step.status !== 0) fail('Building crossings failed; see the output above.');
+}

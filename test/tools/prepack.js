@@ -4,7 +4,7 @@
 const { chmodSync, readFileSync, readdirSync, statSync } = require('node:fs');
 const { join } = require('node:path');
 
-const root = join(__dirname, '..', '..');
+const [, , root = join(__dirname, '..', '..')] = process.argv; // or the folder that is packed
 const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 /** @param {string} path */
