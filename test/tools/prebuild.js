@@ -1,6 +1,5 @@
 'use strict';
-// `npm run prebuild`: compiles what the packages ship, for every platform that they support, on any of them. The same
-// sources give the same bytes. See docs/packaging.md.
+// `npm run prebuild`: compiles what the packages ship, for every platform that they support, on any of them. See docs/packaging.md.
 //
 //   build/prebuilds/linux-{x64,arm64}-{glibc,musl}/*.node   the addons
 //   build/prebuilds/linux-{x64,arm64}/crossings-*           the programs, static, for either C library
@@ -72,7 +71,7 @@ async function main() {
     const strip = target.name === WITH_SYMBOLS ? [] : ['-s'];
     const args = [...objects, ...target.ldflags, ...target.libraries, ...flags, ...strip, '-Wl,--build-id=none'];
     const driver = target.sources.some((source) => source.endsWith('.cc')) ? 'c++' : 'cc';
-    await run(zig[0], [...zig.slice(1), driver, '-target', triple, ...args, '-o', unfinished]);
+    await run(zig[0], [...zig.slice(1), driver, '-target', triple, ...args, '-o', unfinished], { cwd: '/' }); // zig records it
     renameSync(unfinished, output);
     const bytes = readFileSync(output);
     const digest = createHash('sha256').update(bytes).digest('hex');
