@@ -84,7 +84,7 @@ async function main() {
       if (option && target.name !== 'crossings') continue;
       const smaller = target.name === 'crossings' ? [await compileNoDemangler(zig, triple)] : [];
       const map = `-Wl,--version-script=${join(PARTS, 'exports.map')}`;
-      await build(target, platform, triple, ['-shared', ...smaller, '-Wl,--gc-sections', map]);
+      await build(target, platform, triple, ['-shared', ...smaller, '-Wl,--gc-sections', '-Wl,--hash-style=gnu', map]);
     }
   }
   for (const [platform, triple] of PROGRAM_PLATFORMS) {

@@ -29,6 +29,9 @@ const REPRODUCIBLE = [
 ];
 const ADDON = ['-fPIC', '-fvisibility=hidden', '-ffunction-sections', '-fdata-sections'];
 
+/** The C++ of the addon converts arguments; what must be fast is JavaScript and C. */
+const SMALL = ['-Os', '-flto'];
+
 /** Runs tasks, as many at a time as there are cores. @template T @param {(() => Promise<T>)[]} tasks */
 async function inParallel(tasks) {
   /** @type {T[]} */
@@ -69,7 +72,9 @@ async function compileSources({ root, zig, headers, triple }, target, shared) {
     target.sources.map((source) => async () => {
       const object = join(objects, `${source.replaceAll('/', '-')}.o`);
       mkdirSync(dirname(object), { recursive: true });
-      const [driver, flags] = source.endsWith('.cc') ? ['c++', target.cflags_cc] : ['cc', target.cflags_c];
+      const [driver, flags] = source.endsWith('.cc')
+        ? ['c++', [...target.cflags_cc, ...SMALL]]
+        : ['cc', target.cflags_c];
       const args = ['-target', triple, ...common, ...flags, '-c', join('..', source), '-o', relative(build, object)];
       await run(zig[0], [...zig.slice(1), driver, ...args], { cwd: build, maxBuffer: 1 << 26 });
       return object;
