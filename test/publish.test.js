@@ -16,6 +16,7 @@ const {
 const { tmpdir } = require('node:os');
 const { dirname, join } = require('node:path');
 const { root } = require('./support.js');
+const { pack: packFolder, stageLab } = require('./tools/packages.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'publish-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -127,6 +128,14 @@ describe('the tarball', () => {
 
   test('publint and "Are the types wrong?" find nothing in it', () => {
     expect(check(tarball)).toEqual({ types: true, found: [] });
+  });
+
+  test('publint finds nothing in that of crossings-lab', () => {
+    const lab = join(folder, 'lab');
+    stageLab(lab);
+    const to = join(folder, 'lab-tarball');
+    mkdirSync(to);
+    expect(check(packFolder(lab, to).path).found).toEqual([]);
   });
 
   test('both would find a wrong entry', () => {
