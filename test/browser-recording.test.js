@@ -335,6 +335,15 @@ describeInBrowser('a recording of any program', () => {
         broken({ processes: many(10_000) }),
         /^processes must have at most 1,000 entries to be opened here; it has 10,000\.$/,
       ],
+      [
+        'too many threads, which only events name',
+        broken({
+          stuck: null,
+          events: Array.from({ length: 4001 }, (_, tid) => callOf({ ...events[0], tid: tid + 1 })),
+        }),
+        /^A recording must have at most 4,000 threads to be opened here; this one has 4,00\d\.$/,
+      ],
+      ['no effect', event({ effects: [null] }), /^events\[0\]\.effects\[0\] must be an object; got null\.$/],
       ['too many events', broken({ events: Array(500_001).fill(0) }), /^events must have at most 500,000 entries/],
       [
         'a time that is none',
@@ -371,6 +380,15 @@ describeInBrowser('a recording of any program', () => {
       await open(traceOf({ processes: many(1), events: [callOf({ t: 0, end: 1, pid: 1, name: 'getppid' })] })); // the page still works
       expect(await page.locator('#page-error').isVisible()).toBe(false);
     });
+  });
+
+  test('a recording may have null for lists that are empty', async () => {
+    const [call] = [callOf({ t: 0, end: 1, pid: 1, name: 'getppid' })];
+    const process = { pid: 1, parent: null, name: 'x', command: null, threads: null };
+    const lists = { command: null, notes: null, objects: null, descriptors: null, sources: null };
+    const event = { ...call, tid: null, args: null, result: null, fds: null, objects: null, effects: null };
+    await open({ ...traceOf({ processes: [process], events: [event] }), ...lists });
+    expect(await textOf('#summary')).toMatch(/made 1 system call in 1 process within/);
   });
 
   test('markup in every text of a recording is shown as text', async () => {

@@ -474,3 +474,19 @@ describeWhereAllowed('crossings trace --', () => {
     });
   });
 });
+
+// The tracer waited for its child, and the child, which was stopped, for the tracer: neither a time limit nor a signal ended it.
+const hidden = ['--user', '--map-root-user', '--mount', 'sh', '-c', 'mount -t tmpfs none /proc && exec "$@"', 'sh'];
+const canHide = spawnSync('unshare', [...hidden, 'true']).status === 0;
+(allowed && canHide ? test : test.skip)('where /proc is missing, recording fails with a sentence', () => {
+  const tracer = [built('crossings-trace'), '--output', '1', '--', '/bin/true'];
+  const { status, stdout } = spawnSync('unshare', [...hidden, ...tracer], {
+    encoding: 'utf8',
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+  });
+  expect(status).toBe(1);
+  expect(stdout).toMatch(
+    /"code":"ERR_SYSTEM","message":"Cannot read the status of the program in \/proc: No such file or directory\."/,
+  );
+});

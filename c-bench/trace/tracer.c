@@ -219,8 +219,12 @@ int watch_all(const struct front *chosen_front, const struct trace_limits *chose
     sigprocmask(SIG_BLOCK, &child_stopped, NULL);
     prepare_ending();
     struct tracee *tracee = add(first, monotonic_ns());
-    if (!tracee)
-        return -1; /* EXITKILL ends the program */
+    if (!tracee) {
+        print_error("ERR_SYSTEM", "Cannot read the status of the program in /proc: %s.", strerror(errno));
+        kill(first, SIGKILL);
+        waitpid(first, NULL, __WALL);
+        return -1;
+    }
     resume(tracee, &(struct stop){.tid = first, .status = status});
     begin(argument);
     for (uint64_t last_ns = monotonic_ns(); count_tracees() > 0 || front->in_step;) {

@@ -45,9 +45,9 @@ class Arrivals {
     this.#onMore = onMore;
   }
 
-  /** Are there messages in the inbox? */
+  /** Are there messages in the inbox? While a message is read in place, it looks as empty as the ring. */
   get hasInbox() {
-    return this.#inboxNext < this.#inbox.length;
+    return this.#inboxNext < this.#inbox.length && !this.#reader.suspended;
   }
 
   /** The limit depends on my capacity, because the peer chooses its own. */
@@ -225,16 +225,32 @@ class Arrivals {
    */
   readInPlace(size, read) {
     const reader = this.#reader;
+    this.#readSuspended(size, () => read(reader.sourceBytes, reader.payloadOffset(), size));
+  }
+
+  /** The same with the oldest message in the inbox, which must not be empty. @param {(bytes: Uint8Array, from: number, size: number) => void} read */
+  readFromInbox(read) {
+    const message = this.takeFromInbox();
+    this.#readSuspended(-1, () => read(message, 0, message.length));
+  }
+
+  /** @param {number} size of the frame to consume afterwards; -1: none @param {() => void} read */
+  #readSuspended(size, read) {
     this.#healSoon(size);
-    reader.suspend();
+    this.#reader.suspend();
     try {
-      read(reader.sourceBytes, reader.payloadOffset(), size);
+      read();
     } finally {
-      reader.resume();
-      if (this.#connection.isReadable) this.consume(size);
+      this.#endReading(size);
       if (this.#missed) this.#onMore();
       this.#missed = false;
     }
+  }
+
+  /** @param {number} size */
+  #endReading(size) {
+    this.#reader.resume();
+    if (size >= 0 && this.#connection.isReadable) this.consume(size);
   }
 
   /**
@@ -248,8 +264,7 @@ class Arrivals {
     DONE.then(() => {
       this.#healsSoon = false;
       if (!this.#reader.suspended) return;
-      this.#reader.resume();
-      if (this.#connection.isReadable) this.consume(this.#inPlaceBytes);
+      this.#endReading(this.#inPlaceBytes);
       this.#onMore();
     });
     this.#healsSoon = true;

@@ -184,7 +184,7 @@ class Channel {
     const connection = this.#connection;
     // Fast path for callers that poll: the common cases take as few steps as possible.
     let size = connection.state < CORRUPT ? reader.peekMessage() : -2;
-    if (size === -1 && connection.state === OPEN && !reader.mustRing) {
+    if (size === -1 && connection.state === OPEN && !reader.mustRing && !reader.suspended) {
       this.#pump.looked();
       return -1;
     }
@@ -221,15 +221,16 @@ class Channel {
    */
   tryRead(read) {
     if (typeof read !== 'function') invalidArgument('read', 'a function', read);
+    const readMessage = (/** @type {Uint8Array} */ bytes, /** @type {number} */ from, /** @type {number} */ size) =>
+      readWith(new Cursor(bytes, from, size), read);
     if (this.#arrivals.hasInbox) {
-      const message = this.#arrivals.takeFromInbox();
-      readWith(new Cursor(message, 0, message.length), read);
+      this.#arrivals.readFromInbox(readMessage);
       return true;
     }
     this.#refuseInTryRead('tryRead()');
     const size = this.#arrivals.peek();
     if (size < 0) return this.#incoming.nothing(false);
-    this.#arrivals.readInPlace(size, (bytes, from, length) => readWith(new Cursor(bytes, from, length), read));
+    this.#arrivals.readInPlace(size, readMessage);
     return true;
   }
 

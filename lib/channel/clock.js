@@ -4,12 +4,21 @@
 const { performance } = require('node:perf_hooks');
 const timers = require('node:timers');
 const { scheduler } = require('node:timers/promises');
+const { isNode } = require('./runtime.js');
 
 /** The monotonic clock, in milliseconds. The method of the prototype, which Bun's has not: a replacement is a property of the object. */
 const now = (Object.getPrototypeOf(performance).now ?? performance.now).bind(performance);
 
-/** Are the timers Node's own? Replacements have other names. */
-const areGenuine = timers.setImmediate.name === 'setImmediate';
+/**
+ * Is this setImmediate() the runtime's own? Most replacements have another name. Sinon's have the same, so the source is looked at, too;
+ * that of other runtimes than Node is not known.
+ * @param {Function} call
+ */
+function isGenuine(call) {
+  if (call.name !== 'setImmediate') return false;
+  return !isNode || /new Immediate\(|\[native code\]/.test(Function.prototype.toString.call(call));
+}
+const areGenuine = isGenuine(timers.setImmediate);
 
 /** @type {(call: () => void) => void} */
 const setImmediate = areGenuine ? timers.setImmediate : (call) => void scheduler.yield().then(call);
@@ -34,4 +43,4 @@ const callUnreferenced = areGenuine
 /** @type {typeof timers.clearTimeout} */
 const clearTimeout = areGenuine ? timers.clearTimeout : (timer) => timers.clearTimeout(timer);
 
-module.exports = { now, setImmediate, setTimeout, clearTimeout, callUnreferenced };
+module.exports = { areGenuine, now, setImmediate, setTimeout, clearTimeout, callUnreferenced };

@@ -128,7 +128,7 @@ class RingReader {
    */
   #announce() {
     this.announced = this.position;
-    if (this.ended && ((this.position - this.endedAt) | 0) > this.mask) this.largest = -1;
+    if (this.#hasReadAll()) this.largest = -1;
     // Pairs with the acquire in ring_room: the payloads were copied before this store.
     Atomics.store(this.words, READ_POSITION_WORD, this.position);
     if (!this.peerMaySleep) return;
@@ -160,6 +160,11 @@ class RingReader {
     this.step = 0; // check after every frame
   }
 
+  /** Has everything been read that an honest peer can have left? */
+  #hasReadAll() {
+    return this.ended && ((this.position - this.endedAt) | 0) > this.mask;
+  }
+
   /** Make the ring look empty to Arrivals, and never ready for the fast paths, while a frame is read in place. */
   suspend() {
     this.suspended = true;
@@ -168,7 +173,7 @@ class RingReader {
 
   resume() {
     this.suspended = false;
-    this.largest = maxMessage(this.mask + 1);
+    this.largest = this.#hasReadAll() ? -1 : maxMessage(this.mask + 1);
   }
 
   /** The kind of the frame that peek() found. */

@@ -25,4 +25,4 @@ const lacksReadOnlyAtomics = lacks('no-read-only-atomics', versions.bun !== unde
 /** Buffers are over memory that the runtime has allocated, and over no other: so it is in Electron. @param {boolean} has did the addon get another one? */
 const lacksExternalBuffers = (has) => lacks('no-external-buffers', !has);
 
-module.exports = { lacksExternalBuffers, lacksLoopPoller, lacksReadOnlyAtomics };
+module.exports = { isNode, lacksExternalBuffers, lacksLoopPoller, lacksReadOnlyAtomics };

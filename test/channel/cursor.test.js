@@ -63,3 +63,25 @@ test('the callback may close the channel', async () => {
   b.tryRead(() => b.close());
   expect(b.state).toBe('closed');
 });
+
+// A message that was set aside while a request was awaited was read as if nothing else could be received in the callback.
+test.each([
+  ['in the ring', false],
+  ['that was set aside', true],
+])('inside the callback for a message %s, the other calls that receive without waiting throw', async (_, setAside) => {
+  const [a, b] = await pair();
+  for (const message of ['1', '2', '3']) a.trySend(message);
+  a.onRequest((/** @type {Buffer} */ message) => message);
+  if (setAside) await b.request('pass by');
+  const refused = errorWith('ERR_INVALID_ARGUMENT');
+  b.tryRead(() => {
+    for (const call of [
+      () => b.tryReceive(),
+      () => b.tryReceiveInto(Buffer.alloc(8)),
+      () => b.tryRead(() => {}),
+      () => b.receiveSync(),
+    ])
+      expect(call).toThrow(refused);
+  });
+  expect([b.tryReceive(), b.tryReceive()].map(String)).toEqual(['2', '3']);
+});

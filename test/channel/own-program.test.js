@@ -111,6 +111,29 @@ describe('a package that is loaded after', () => {
     expect(await runScript(script).ended).toMatchObject({ status: 0 });
   });
 
+  // Sinon's functions have the names of the real ones.
+  test('the timers were replaced by functions of the same names works, also when they are back', async () => {
+    const script = `
+      const timers = require('node:timers');
+      const { setTimeout, setImmediate } = timers;
+      process.exitCode = 1; // until the end: a wait that has no end does not keep the process alive
+      for (const name of ['setTimeout', 'setImmediate']) {
+        const fake = () => ({ ref() {}, unref() {} });
+        timers[name] = globalThis[name] = Object.defineProperty(fake, 'name', { value: name });
+      }
+      (async () => {
+        { ${exchange} }
+        for (const each of [timers, globalThis]) Object.assign(each, { setTimeout, setImmediate });
+        { ${exchange} }
+        process.exitCode = 0;
+      })();`;
+    expect(await runScript(script).ended).toMatchObject({ status: 0 });
+  });
+
+  test("the runtime's own timers uses them", () => {
+    expect(require('../../lib/channel/clock.js').areGenuine).toBe(true);
+  });
+
   // The turn that such channels wait for was begun by a timer.
   test('the timers were replaced lets unreferenced channels work', async () => {
     const script = `

@@ -85,18 +85,19 @@ function objectId(id, path) {
   else text(id, path);
 }
 
-/** @param {any} trace */
+/** @param {any} trace @returns {Map<number, Set<number>>} the threads of each process */
 function checkProcesses(trace) {
   const processes = array(trace.processes, 'processes', LIMITS.processes);
   if (processes.length === 0) refuse('processes must have at least one entry; it is empty.');
-  const pids = new Set();
-  let threads = 0;
+  /** @type {Map<number, Set<number>>} */
+  const threads = new Map();
   for (const [i, entry] of processes.entries()) {
     const path = `processes[${i}]`;
     const process = object(entry, path);
     integer(process.pid, `${path}.pid`, 1);
-    if (pids.has(process.pid)) refuse(`${path}.pid must be unique; ${process.pid} appears twice.`);
-    pids.add(process.pid);
+    if (threads.has(process.pid)) refuse(`${path}.pid must be unique; ${process.pid} appears twice.`);
+    const own = new Set();
+    threads.set(process.pid, own);
     maybeInteger(process.parent, `${path}.parent`, 0);
     maybeText(process.name, `${path}.name`);
     maybeText(process.role, `${path}.role`);
@@ -112,15 +113,25 @@ function checkProcesses(trace) {
       maybeText(thread.name, `${path}.threads[${k}].name`);
       maybeTime(thread.start, `${path}.threads[${k}].start`);
       maybeTime(thread.end, `${path}.threads[${k}].end`);
-      threads++;
+      own.add(thread.tid);
     }
   }
-  if (threads > LIMITS.threads) {
+  return threads;
+}
+
+/**
+ * The threads that processes list, and those that only events name.
+ * @param {any[]} events
+ * @param {Map<number, Set<number>>} threads by process
+ */
+function checkThreads(events, threads) {
+  for (const { pid, tid } of events) threads.get(pid)?.add(tid ?? pid);
+  const count = [...threads.values()].reduce((sum, { size }) => sum + size, 0);
+  if (count > LIMITS.threads) {
     refuse(
-      `A recording must have at most ${number(LIMITS.threads)} threads to be opened here; this one has ${number(threads)}.`,
+      `A recording must have at most ${number(LIMITS.threads)} threads to be opened here; this one has ${number(count)}.`,
     );
   }
-  return pids;
 }
 
 /** @param {any} trace */
@@ -146,8 +157,8 @@ function checkObjects(trace) {
   }
 }
 
-/** @param {any} event @param {string} path @param {Set<number>} pids @param {number} count */
-function checkEvent(event, path, pids, count) {
+/** @param {any} event @param {string} path @param {Map<number, unknown>} processes @param {number} count */
+function checkEvent(event, path, processes, count) {
   object(event, path);
   time(event.t, `${path}.t`);
   maybeTime(event.end, `${path}.end`);
@@ -155,7 +166,7 @@ function checkEvent(event, path, pids, count) {
     refuse(`${path}.end must not be before ${path}.t, ${number(event.t)}; got ${number(event.end)}.`);
   }
   integer(event.pid, `${path}.pid`, 1);
-  if (!pids.has(event.pid)) refuse(`${path}.pid must be one of processes; got ${event.pid}.`);
+  if (!processes.has(event.pid)) refuse(`${path}.pid must be one of processes; got ${event.pid}.`);
   maybeInteger(event.tid, `${path}.tid`, 1);
   text(event.kind, `${path}.kind`);
   text(event.name, `${path}.name`);
@@ -181,7 +192,9 @@ function checkEvent(event, path, pids, count) {
   }
   if (typeof event.payload === 'string') text(event.payload, `${path}.payload`, LIMITS.textCharacters);
   else if (event.payload !== null && event.payload !== undefined) object(event.payload, `${path}.payload`);
-  array(event.effects ?? [], `${path}.effects`, LIMITS.argumentsOfEvent);
+  for (const [i, effect] of array(event.effects ?? [], `${path}.effects`, LIMITS.argumentsOfEvent).entries()) {
+    object(effect, `${path}.effects[${i}]`);
+  }
 }
 
 /** @param {any} trace */
@@ -248,9 +261,11 @@ export function checkTrace(trace) {
     trace.signal,
     'signal',
   );
-  const pids = checkProcesses(trace);
+  const threads = checkProcesses(trace);
   checkObjects(trace);
-  for (let i = 0; i < trace.events.length; i++) checkEvent(trace.events[i], `events[${i}]`, pids, trace.events.length);
+  for (let i = 0; i < trace.events.length; i++)
+    checkEvent(trace.events[i], `events[${i}]`, threads, trace.events.length);
+  checkThreads(trace.events, threads);
   checkSources(trace);
   checkWaits(trace, 'stuck');
   checkWaits(trace, 'waiting');

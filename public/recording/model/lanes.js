@@ -39,14 +39,16 @@ export function lanesOf(trace, { t, end, flags, durationNs }) {
     };
     threads.set(`${processes[process].pid} ${tid}`, { ...one, events: [] });
   };
-  for (const [i, { pid, threads: known = [] }] of trace.processes.entries()) {
+  for (const [i, { pid, threads: listed }] of trace.processes.entries()) {
+    const known = listed ?? [];
     for (const thread of known) add(i, thread.tid, thread);
     if (!threads.has(`${pid} ${pid}`) && known.length === 0) add(i, pid, {});
   }
   const processOf = new Map(processes.map(({ pid }, i) => [pid, i]));
   let before = { pid: -1, tid: -1, events: /** @type {number[]} */ ([]) };
   for (let i = 0; i < trace.events.length; i++) {
-    const { pid, tid = pid } = trace.events[i];
+    const { pid } = trace.events[i];
+    const tid = trace.events[i].tid ?? pid;
     if (pid !== before.pid || tid !== before.tid) {
       const key = `${pid} ${tid}`;
       if (!threads.has(key)) add(processOf.get(pid) ?? 0, tid, {});

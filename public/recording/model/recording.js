@@ -23,7 +23,8 @@ class Names {
 
 /** @param {any} trace @returns {import('./types.js').About} */
 function aboutOf(trace) {
-  const { command = [], mechanism = null, title, recordedAt = null, environment, ended = null } = trace;
+  const { mechanism = null, title, recordedAt = null, environment, ended = null } = trace;
+  const command = trace.command ?? [];
   const parts = [environment?.cpu, environment?.kernel, environment?.node && `Node ${environment.node}`];
   return {
     command: command.join(' '),
@@ -66,12 +67,12 @@ const payloadText = (payload) => {
 };
 
 /** The objects that the arguments and the result name: "3<pipe:[17]>". @param {any} event @param {Map<string, number>} index */
-function objectsInText({ args = [], result = '', effects = [] }, index) {
+function objectsInText({ args, result, effects }, index) {
   const found = new Set();
-  for (const { object, from, to } of effects) {
+  for (const { object, from, to } of effects ?? []) {
     for (const id of [object, from, to]) if (index.has(String(id))) found.add(index.get(String(id)));
   }
-  for (const text of [...args, result]) {
+  for (const text of [...(args ?? []), result ?? '']) {
     if (!text.includes('<')) continue;
     for (const [, id] of text.matchAll(/\d<([^<>]+)>/g)) if (index.has(id)) found.add(index.get(id));
   }
