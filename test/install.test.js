@@ -83,7 +83,7 @@ function packChannel() {
 function packLab() {
   const from = join(folder, 'crossings-lab');
   stageLab(from);
-  addBinaries(from, ['crossings-demo']);
+  addBinaries(from, ['crossings-bench', 'crossings-demo']);
   return pack(from, folder).path;
 }
 
