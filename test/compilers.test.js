@@ -12,6 +12,7 @@ const FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-Wall', '-Wextra', '-Werror'];
 const WHOLE = ['-O2', '-c'];
 const SYNTAX = ['-fsyntax-only'];
 const GENERATED = join(root, 'build', 'Release', 'obj', 'gen'); // the names of the system calls
+const INCLUDED = [`-I${GENERATED}`, `-I${join(root, 'native')}`]; // the latter as the C programs of users have it
 const LINES = ['-include', join(root, 'c-bench', 'demos', 'lines.h')]; // as binding.gyp compiles the demos
 
 const objects = mkdtempSync(join(tmpdir(), 'compilers-'));
@@ -57,7 +58,7 @@ describe.each(['cc', ...others])('%s', (compiler) => {
     // The generated names are those of the machine that built them, so another machine's compiler cannot use them.
     const foreign = compiler.startsWith('aarch64');
     const chosen = sources.filter((path) => !foreign || !path.endsWith('/syscalls.c'));
-    const { status, stderr } = compile(compiler, [`-I${GENERATED}`], chosen);
+    const { status, stderr } = compile(compiler, INCLUDED, chosen);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 

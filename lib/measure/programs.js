@@ -137,11 +137,11 @@ async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) 
  * @param {(string | number)[]} args
  * @param {(event: ProgramEvent) => void} onEvent
  * @param {import('node:child_process').SpawnOptions} [options]
- * @param {(event: ProgramEvent) => void} [onOutput] what it prints on standard output, if that is a pipe
+ * @param {(event: ProgramEvent) => void} [onOutput] the lines of JSON on its standard output, if that is a pipe; ignored otherwise
  * @returns {{kill: (signal: NodeJS.Signals) => void, ended: Promise<number | NodeJS.Signals>}} its exit status, or the
  *     signal that killed it. Rejected if `onEvent` throws, which ends the program
  */
-function startProgram(name, args, onEvent, options = {}, onOutput = () => {}) {
+function startProgram(name, args, onEvent, options = {}, onOutput = undefined) {
   const words = ['--parent', process.pid, '--output', 3, ...args].map(String);
   const child = spawn(programPath(name), words, { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], ...options });
   const lines = /** @type {import('node:stream').Readable | undefined} */ (child.stdio[3]);
@@ -157,7 +157,8 @@ function startProgram(name, args, onEvent, options = {}, onOutput = () => {}) {
     }
   };
   if (lines) createInterface({ input: lines }).on('line', take(onEvent));
-  if (child.stdout) createInterface({ input: child.stdout }).on('line', take(onOutput));
+  if (child.stdout && onOutput) createInterface({ input: child.stdout }).on('line', take(onOutput));
+  else child.stdout?.resume(); // a full pipe would stop the program
   const ended = new Promise((resolve, reject) => {
     child.on('error', (error) => reject(new CrossingsError('ERR_PROGRAM', `Cannot run ${name}: ${reasonOf(error)}`)));
     child.on('close', (code, killer) => {

@@ -271,11 +271,13 @@ test('what was sent is published before the thread looks for a message', async (
     look() {},
     lookEnded() {},
   };
+  await new Promise(setImmediate); // the lookout begins in this turn, unless the turn is spent
   const received = a.receive();
   lookout.add(looker);
   const sent = a.send('x');
   await Promise.resolve();
   await Promise.resolve();
+  lookout.remove(looker); // also if it was not called: it would stop the lookout of all tests after this one
   expect(published).toBe(true);
   await sent;
   b.trySend('y');

@@ -7,9 +7,9 @@ const { C_INTERFACE, RING } = require('../native.js');
 const { root } = require('../support.js');
 
 const SANITIZED = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
-const ADDON = readdirSync(join(root, 'native'))
+const ADDON = readdirSync(join(root, 'native', 'addon'))
   .filter((name) => name.endsWith('.cc'))
-  .map((name) => `native/${name}`);
+  .map((name) => `native/addon/${name}`);
 const compiler = process.env.CC || 'cc';
 const cxxCompiler = process.env.CXX || 'c++';
 

@@ -2,13 +2,16 @@
 // A route of Express that starts a server written in C, waits until it says that it is ready, and talks to it.
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
+const { existsSync } = require('node:fs');
 const http = require('node:http');
 const net = require('node:net');
 const { join } = require('node:path');
 const { createInterface } = require('node:readline');
 const express = require('express');
 
-const PROGRAMS = join(__dirname, '..', '..', '..', 'build', 'Release', 'crossings-lessons');
+const build = join(__dirname, '..', '..', '..', 'build');
+const folders = [join(build, 'Release'), join(build, 'prebuilds', `linux-${process.arch}`)]; // of a checkout, of the package
+const PROGRAMS = folders.map((folder) => join(folder, 'crossings-lessons')).find(existsSync);
 
 const app = express();
 app.get('/messages', async (_request, response) => {
