@@ -25,10 +25,11 @@ async function connect(path, options) {
   const deadline = now() + timeout;
   for (;;) {
     throwIfAborted(signal);
+    const owner = await ownerOf(where);
     const socket = await tryConnecting(where);
     const left = deadline - now();
     if (typeof socket !== 'string') {
-      await authorize(socket, where, options);
+      await authorize(socket, where, options, owner);
       return startHandshake(socket, options, Math.max(left, 1), signal).channel;
     }
     if (left <= 0)
@@ -37,21 +38,33 @@ async function connect(path, options) {
   }
 }
 
+/** The user that a socket file belongs to; null if there is none. @param {string} path */
+async function ownerOf(path) {
+  if (isWindows) return null;
+  const file = await stat(path).catch(() => null);
+  return file === null ? null : file.uid;
+}
+
 /**
- * Refuse a server of another user, unless the options allow it. Node does not tell who is at the other end of a socket, but the
- * file belongs to whoever made it.
+ * Refuse a server of another user, unless the options allow it. Node does not report who is at the other end of a socket, but the
+ * file belongs to the user that made it. It is looked at before and after connecting: our own server may have removed it by now, but
+ * a file that was never seen may have been a stranger's.
  * @param {import('node:net').Socket} socket
  * @param {string} path
  * @param {{allowOtherUsers: boolean}} options
+ * @param {number | null} before the file's owner before connecting
  */
-async function authorize(socket, path, { allowOtherUsers }) {
+async function authorize(socket, path, { allowOtherUsers }, before) {
   if (allowOtherUsers || isWindows) return;
-  const file = await stat(path).catch(() => undefined); // the server may have removed it by now
-  if (file === undefined || file.uid === process.geteuid?.()) return;
+  const own = process.geteuid?.();
+  const after = await ownerOf(path);
+  if (before === own && (after === own || after === null)) return;
+  if (before === null && after === own) return;
+  const stranger = [before, after].find((uid) => uid !== null && uid !== own);
   socket.destroy();
   throw new CrossingsError(
     'ERR_NOT_AUTHORIZED',
-    `Peer not authorized: ${path} belongs to user ${file.uid}, not ${process.geteuid?.()}. Set the option allowOtherUsers to accept it.`,
+    `Peer not authorized: ${path} ${stranger === undefined ? 'was removed before its owner was known' : `belongs to user ${stranger}, not ${own}`}. Set the option allowOtherUsers to accept it.`,
   );
 }
 

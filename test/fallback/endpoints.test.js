@@ -269,3 +269,15 @@ test('with authenticate: true at both ends, messages are signed and checked; at 
   await expect(connect(server.path, SOCKET)).rejects.toThrow('only the peer has set the option authenticate');
   expect(server.refusals.last.message).toContain('only this side has set the option authenticate');
 });
+
+// A server of another user that removed its file as soon as a client had connected was taken for one of our own.
+const testAsRoot = process.getuid?.() === 0 ? test : test.skip;
+testAsRoot('a server of another user is refused, also if it removes its file', async () => {
+  const path = join('/tmp', `crossings-stranger-${process.pid}.sock`);
+  const script = `require('node:net').createServer(() => require('node:fs').rmSync('${path}', { force: true })).listen('${path}')`;
+  const stranger = spawn(process.execPath, ['-e', script], { uid: 65534, gid: 65534, cwd: '/', stdio: 'ignore' });
+  const error = await connect(path, { ...SOCKET, timeout: 20_000 }).catch((reason) => reason);
+  stranger.kill();
+  rmSync(path, { force: true });
+  expect(error).toMatchObject({ code: 'ERR_NOT_AUTHORIZED' });
+});
