@@ -276,8 +276,10 @@ testAsRoot('a server of another user is refused, also if it removes its file', a
   const path = join('/tmp', `crossings-stranger-${process.pid}.sock`);
   const script = `require('node:net').createServer(() => require('node:fs').rmSync('${path}', { force: true })).listen('${path}')`;
   const stranger = spawn(process.execPath, ['-e', script], { uid: 65534, gid: 65534, cwd: '/', stdio: 'ignore' });
-  const error = await connect(path, { ...SOCKET, timeout: 20_000 }).catch((reason) => reason);
-  stranger.kill();
-  rmSync(path, { force: true });
-  expect(error).toMatchObject({ code: 'ERR_NOT_AUTHORIZED' });
+  try {
+    await expect(connect(path, { ...SOCKET, timeout: 20_000 })).rejects.toMatchObject({ code: 'ERR_NOT_AUTHORIZED' });
+  } finally {
+    stranger.kill();
+    rmSync(path, { force: true });
+  }
 });
