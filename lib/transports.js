@@ -17,7 +17,7 @@ const socket = require('./fallback/index.js');
 const unsupportedReason =
   unavailable === null
     ? null
-    : `${unavailable} To develop here, set the option transport: 'socket' at both ends: the same channels over sockets, without the speed.`;
+    : `${unavailable} To develop on this machine, set the option transport: 'socket' at both ends. It provides the same channels over sockets, but more slowly.`;
 
 /** @param {ReturnType<typeof readOptions>} options */
 function transportOf({ transport }) {

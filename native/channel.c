@@ -186,7 +186,7 @@ const char *crossings_status_text(crossings_status status) {
     case CROSSINGS_PEER_CORRUPT: return "the peer's memory is corrupt";
     case CROSSINGS_PROTOCOL:
         return "the peer does not speak this version of the crossings protocol, or only one side authenticates";
-    case CROSSINGS_NOT_AUTHORIZED: return "the peer belongs to another user";
+    case CROSSINGS_NOT_AUTHORIZED: return "the peer runs as another user";
     case CROSSINGS_TOO_LARGE: return "the message is too large for the ring or the buffer";
     case CROSSINGS_IN_USE: return "address already in use, or not a socket";
     case CROSSINGS_INVALID:

@@ -34,7 +34,7 @@ typedef enum {
     CROSSINGS_PEER_DIED,      /* ERR_PEER_DIED: the peer ended without closing the channel */
     CROSSINGS_PEER_CORRUPT,   /* ERR_PEER_CORRUPT: the peer's memory is invalid, or a tag; close the channel */
     CROSSINGS_PROTOCOL,       /* ERR_PROTOCOL: another version of the protocol, or only one side authenticates */
-    CROSSINGS_NOT_AUTHORIZED, /* ERR_NOT_AUTHORIZED: the peer belongs to another user */
+    CROSSINGS_NOT_AUTHORIZED, /* ERR_NOT_AUTHORIZED: the peer runs as another user */
     CROSSINGS_TOO_LARGE,      /* ERR_MESSAGE_TOO_LARGE: larger than crossings_max_message() or than the buffer */
     CROSSINGS_IN_USE,         /* ERR_ADDRESS_IN_USE: the path has a listener, or is not a socket */
     CROSSINGS_INVALID,        /* ERR_INVALID_ARGUMENT */

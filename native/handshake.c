@@ -308,7 +308,7 @@ static enum handshake_status check_hello(const struct hello *hello, int memory, 
         return HANDSHAKE_PROTOCOL;
     }
     if (hello->version != RING_VERSION) {
-        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer speaks protocol version %u; this is version %u",
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer uses protocol version %u; this side uses version %u",
                  hello->version, RING_VERSION);
         return HANDSHAKE_PROTOCOL;
     }
@@ -377,7 +377,7 @@ enum handshake_status handshake_receive(int fd, bool authenticated, struct regio
     disposal_close_received(received, count);
     if (answer == HANDSHAKE_OK && !refuse_descriptors(fd)) {
         region_release(peer);
-        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer sent descriptors behind its hello");
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer sent descriptors after its hello");
         answer = HANDSHAKE_PROTOCOL;
     }
     errno = saved_errno;

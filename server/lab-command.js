@@ -84,7 +84,9 @@ async function lab(options, signal) {
   const { whyNoPrograms } = require('./server.js');
   const missing = whyNoPrograms();
   if (missing !== null)
-    report(`${missing} So nothing can be recorded or measured here: the lab shows the recordings and runs that ship.`);
+    report(
+      `${missing} Nothing can be recorded or measured here: the lab shows only the recordings and runs that it includes.`,
+    );
   const server = missing === null ? await start(options) : await startCopy(options, signal);
   process.stdout.write(`${server.address}\n`);
   if (options.open && process.stdout.isTTY && !process.env.CI) await openBrowser(server.address);
@@ -96,19 +98,19 @@ async function lab(options, signal) {
 /** @param {AbortSignal} signal */
 function labCommand(signal) {
   return new Command('lab')
-    .description('open the web lab: recorded system calls, played step by step, and live measurements')
+    .description('start the web lab: replay recorded system calls step by step, and measure this machine')
     .option('--port <number>', `port on 127.0.0.1 (default: ${DEFAULT_PORT}, or any free port)`, readPort)
     .option('--no-open', 'do not open a browser')
     .option('--data <folder>', 'folder for finished runs (default: ~/.local/state/crossings/runs)', readFolder)
     .option(
       '--allow-embedding <origin>',
-      'a site whose pages may show moments of recordings in frames; may be repeated (default: none)',
+      'allow the pages of this site to show moments of recordings in frames; may be repeated (default: none)',
       readOrigin,
     )
     .addOption(
       new Option(
         '--export <folder>',
-        'write the lab as static files for any web server, and end; runs in the folder of --data are included',
+        'write the lab as static files for any web server, and exit; includes the runs in the folder of --data',
       ).conflicts(['port', 'allowEmbedding']),
     )
     .allowExcessArguments(false)

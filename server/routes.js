@@ -105,7 +105,7 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
     throw new HttpError(
       400,
       'ERR_USAGE',
-      `Run ${id} must be a run of the benchmark; it is one of ${kindOf(run.schema)}.`,
+      `Run ${id} must be a run of the benchmark; it is a run of ${kindOf(run.schema)}.`,
     );
   };
 
@@ -122,7 +122,7 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
       400,
       'ERR_USAGE',
       `Run ${id} must have at most ${MOST_COMPARED.results} results with ${MOST_COMPARED.samples} samples to be compared here; ` +
-        `it has ${results.length} with ${samples}. The command crossings compare takes ten times as many.`,
+        `it has ${results.length} with ${samples}. The command crossings compare accepts ten times as many.`,
     );
   };
 

@@ -90,7 +90,7 @@ function schemaOf(kind) {
 /** Why this is not the file of a run, or null if it is. @param {any} file */
 function faultOf(file) {
   const kind = kindOf(file?.schema);
-  if (!kind) return 'schema must be that of a run of this version';
+  if (!kind) return 'schema must be one that this version supports';
   const { error } = schemaOf(kind).safeParse(file);
   const [issue] = error?.issues ?? [];
   return issue ? `${issue.path.join('.')}: ${issue.message}` : null;

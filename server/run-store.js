@@ -30,7 +30,9 @@ function makeFolder(path) {
 
 /** @param {RunFile} run @param {string} id */
 const mismatch = (run, id) =>
-  run.id === id && !Number.isNaN(Date.parse(run.startedAt)) ? null : 'id must be the file’s name, and startedAt a date';
+  run.id === id && !Number.isNaN(Date.parse(run.startedAt))
+    ? null
+    : 'id must match the file name, and startedAt must be a date';
 
 /** A folder of run files. */
 class RunStore {

@@ -91,7 +91,7 @@ const acceptToken = (token, cookie) => (request, response, next) => {
     throw new HttpError(
       403,
       'ERR_TOKEN',
-      'This address is from an earlier start of the lab. Open the address that the terminal shows now.',
+      'This address is from an earlier run of the lab. Open the address that the terminal shows now.',
     );
   }
   response.cookie(cookie, token, { httpOnly: true, sameSite: 'strict', path: '/' });
@@ -142,7 +142,7 @@ const checkToken = (hasToken) => (request, _response, next) => {
     throw new HttpError(
       403,
       'ERR_TOKEN',
-      'Access token missing or wrong. Open the address that the lab printed in the terminal.',
+      'Access token missing or invalid. Open the address that the lab printed in the terminal.',
     );
   }
   next();

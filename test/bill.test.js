@@ -233,7 +233,7 @@ describe('the output', () => {
     expect(explain(fileOf({ idle: 0 })).join(' ')).toMatch(/idle-exit: .*not detected/);
     const plain = (/** @type {string} */ text) => text;
     const style = { bold: plain, dim: plain, good: plain, bad: plain };
-    expect(renderBills(fileOf({ idle: -0.1 }), style)).toContain('A negative part is not in the bar.');
+    expect(renderBills(fileOf({ idle: -0.1 }), style)).toContain('Negative parts are not shown in the bar.');
   });
 });
 

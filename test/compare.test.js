@@ -317,7 +317,7 @@ describe('crossings compare', () => {
     [
       'a missing file',
       () => [a, join(folder, 'none.json')],
-      'The candidate must be a run file, as bench --json writes it; cannot read',
+      'The candidate must be a run file written by bench --json; cannot read',
     ],
     ['a folder', () => [folder, b], 'it is a folder'],
     ['a run that is given twice', () => [a, `${b},${b}`], 'The candidate must be different runs; "'],
@@ -359,7 +359,7 @@ describe('crossings compare', () => {
     [
       'too many values',
       () => [file('huge.json', runOf([result('pipe', { rate: Array(100_000).fill(1) })])), b],
-      'cannot be one: it holds more than 100,000 values.',
+      'is not a run file: it holds more than 100,000 values.',
     ],
     [
       'an infinite sample',
@@ -415,7 +415,7 @@ describe('crossings compare', () => {
     [[a], "Missing required argument 'candidate'; see `crossings compare --help`.\n"],
     [
       [a, '/none'],
-      'The candidate must be a run file, as bench --json writes it; cannot read "/none": no such file or directory.\n',
+      'The candidate must be a run file written by bench --json; cannot read "/none": no such file or directory.\n',
     ],
   ])('ends with status 2 and one sentence: %j', (args, sentence) => {
     expect(cli(['compare', ...args])).toEqual({ status: 2, stdout: '', stderr: sentence });

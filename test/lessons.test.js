@@ -144,7 +144,7 @@ test('a text shows the figures of a run, and the sentences whose condition holds
   expect(fill(text, figures)).toBe('3.14 3.1 between');
   expect(fill('{{b}} {{b|2}} {{n}} {{n|2}}', figures)).toBe('2 2 1,001 1,000'); // counts are whole
   expect(figuresUsed(text)).toEqual(['a', 'b']);
-  expect(() => fill('{{c}}', figures)).toThrow('The text uses the figure "c". Figures of this run: a, b, n.');
+  expect(() => fill('{{c}}', figures)).toThrow('The text uses an unknown figure "c". Figures of this run: a, b, n.');
 });
 
 test('a folder that is invalid is left out with a sentence, and the others are listed', () => {

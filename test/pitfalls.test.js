@@ -209,7 +209,7 @@ describe('crossings pitfall', () => {
     [[], /The name of the pitfall is missing/],
     [['no-such-pitfall'], /The pitfall must be one of address-in-use, .*; got "no-such-pitfall"/],
     [['sigpipe', 'extra'], /Unexpected argument "extra"/],
-    [['sigpipe', '--list'], /--list takes no name; got "sigpipe"/],
+    [['sigpipe', '--list'], /--list does not accept a name; got "sigpipe"/],
     [['sigpipe', '--json', '/no/such/folder/file.json'], /folder/],
   ])('%p is refused with one sentence', (args, sentence) => {
     const { status, stderr } = cli(['pitfall', ...args]);

@@ -192,7 +192,7 @@ describe('an experiment from its start to its end', () => {
       const { status, body } = await lab.ask(path);
       expect({ status, error: body.error }).toEqual({
         status: 400,
-        error: { code: 'ERR_USAGE', message: `Run ${id} must be a run of the benchmark; it is one of fake.` },
+        error: { code: 'ERR_USAGE', message: `Run ${id} must be a run of the benchmark; it is a run of fake.` },
       });
     }
   });

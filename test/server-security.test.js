@@ -118,7 +118,7 @@ describe('the printed address', () => {
   test('of an earlier start is refused, and sets no cookie', async () => {
     const { status, text, headers } = await lab.ask(`/?token=${'A'.repeat(43)}`);
     expect({ status, cookie: headers['set-cookie'] }).toEqual({ status: 403, cookie: undefined });
-    expect(text).toMatch(/^This address is from an earlier start of the lab\..*\.\n$/);
+    expect(text).toMatch(/^This address is from an earlier run of the lab\..*\.\n$/);
   });
 });
 

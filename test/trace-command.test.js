@@ -102,7 +102,7 @@ describe('invalid arguments are refused in one sentence:', () => {
   test.each([
     [[], 'The mechanism is missing.'],
     [['pipe', 'tcp'], 'give only one mechanism'],
-    [['pipe', '--trace', '--time', '3'], '--trace and --time cannot be combined'],
+    [['pipe', '--trace', '--time', '3'], '--trace and --time cannot be used together'],
     [['pipe', '--time', 'x'], '--time must be a whole number from 1 to 1000; got "x".'],
     [['pipe', '--parent', '1'], '--parent must be the PID of the process that started this one'],
   ])('crossings-demo %j', (args, sentence) => {

@@ -251,7 +251,7 @@ describe('a recording has no more than its page opens:', () => {
   test('processes, and the descriptors that each inherits', () => {
     expect(forking(0, 999).full).toBeNull();
     const many = forking(0, 1500);
-    expect(many.full).toBe('The program was ended because a recording has at most 1,000 processes.');
+    expect(many.full).toBe('The program was stopped because a recording can have at most 1,000 processes.');
     expect(many.processes).toHaveLength(1000);
     const holding = forking(1000, 400);
     expect(holding.full).toMatch(/at most 200,000 open descriptors, of all processes together\.$/);
@@ -322,7 +322,7 @@ describeWhereAllowed('programs that are hard to record:', () => {
   });
 
   test.each([
-    ['STOP', 'crossings-trace was stopped, perhaps by the program, and did not end in time.'],
+    ['STOP', 'crossings-trace did not end in time. The traced program may have stopped it.'],
     ['KILL', 'crossings-trace ended with SIGKILL'],
   ])('one that sends its tracer SIG%s', async (signal, message) => {
     const command = ['sh', '-c', `kill -${signal} $PPID; exec sleep 99`];

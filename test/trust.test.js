@@ -98,13 +98,13 @@ describe('bench --against', () => {
   });
 
   test.each([
-    [() => '/nowhere', 'there is no such folder.'],
+    [() => '/nowhere', 'the folder does not exist.'],
     [() => folder, 'it has no program build/Release/crossings-bench; run npm install there.'],
     [() => checkout('broken', '--nonsense'), 'its build/Release/crossings-bench does not list its mechanisms.'],
   ])('refuses a folder without a build that runs', (path, why) => {
     const { status, stdout, stderr } = cli(['bench', ...small, '--against', path()]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toBe(`--against must be a checkout of crossings that has been built; got "${path()}": ${why}\n`);
+    expect(stderr).toBe(`--against must be a built checkout of crossings; got "${path()}": ${why}\n`);
   });
 });
 
@@ -175,7 +175,7 @@ test.each([
   ],
   [
     ['--baseline', '/none.json'],
-    '--baseline must be a run file, as bench --json writes it; cannot read "/none.json": no such file or directory.',
+    '--baseline must be a run file written by bench --json; cannot read "/none.json": no such file or directory.',
   ],
 ])('bench %j is refused', (args, sentence) => {
   expect(cli(['bench', ...args])).toEqual({ status: 2, stdout: '', stderr: `${sentence}\n` });

@@ -35,7 +35,7 @@ static const char usage[] =
     "  --realtime         run both processes at real-time priority (needs three cores and permission)\n"
     "  --mlock            lock the memory of both processes\n"
     "  --no-floors        do not measure the floors (system call, cache line, copy)\n"
-    "  --no-progress      print no progress during a pass, which takes a system call per second\n"
+    "  --no-progress      do not print progress during a pass (printing takes a system call per second)\n"
     "  --plant WHAT       add a known cost: getppid in each send, or delays of NS,NS nanoseconds in each call of the\n"
     "                     throughput pass and in each round trip (for crossings bench --self-test)\n"
     "  --stall-ms N       fail after this long without progress, 10 to 600000 (default 10000)\n"
@@ -72,7 +72,7 @@ static void check_removals(const struct plan *plan) {
     if (plan->alone && plan->messages)
         refuse("--alone requires --messages 0; got %llu.", (unsigned long long)plan->messages);
     if (plan->keep_awake && !plan->pinned)
-        refuse("--keep-awake contradicts --no-pin.");
+        refuse("--keep-awake and --no-pin cannot be used together.");
 }
 
 enum {

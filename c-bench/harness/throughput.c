@@ -111,9 +111,10 @@ bool measure_throughput(struct pair *pair, struct failure *failure) {
         return false;
     if (pair->report[SIDE_A].checksum == pair->report[SIDE_B].checksum)
         return true;
-    pair_fail(pair, SIDE_B, CERTAIN, "ERR_MESSAGE_ALTERED",
-              "a message was altered: the checksum of all messages is %016llx; sent was %016llx",
-              (unsigned long long)pair->report[SIDE_B].checksum, (unsigned long long)pair->report[SIDE_A].checksum);
+    pair_fail(
+        pair, SIDE_B, CERTAIN, "ERR_MESSAGE_ALTERED",
+        "a message was altered: the checksum of the received messages is %016llx, but that of the sent ones is %016llx",
+        (unsigned long long)pair->report[SIDE_B].checksum, (unsigned long long)pair->report[SIDE_A].checksum);
     *failure = pair->report[SIDE_B].failure;
     return false;
 }

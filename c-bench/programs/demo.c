@@ -84,6 +84,6 @@ int main(int argument_count, char **arguments) {
         refuse("Unexpected argument \"%s\": give only one mechanism.", arguments[optind + 1]);
     const struct demo_entry *entry = find_demo(arguments[optind]);
     if (trace && runs)
-        refuse("--trace and --time cannot be combined: tracing makes a demo slower.");
+        refuse("--trace and --time cannot be used together: tracing slows the demo down.");
     return trace ? trace_demo(entry, count) : runs ? time_demo(entry, count, runs) : show_demo(entry, count);
 }

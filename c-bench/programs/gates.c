@@ -9,7 +9,7 @@
 static const char usage[] =
     "usage: crossings-gates\n"
     "Try to write a peer's memory, and to pass it wrong positions, frames and tags. Prints each attempt, and the same\n"
-    "attempt where nothing forbids it, as lines of JSON.\n"
+    "attempt where nothing prevents it, as lines of JSON.\n"
     "\n"
     "  --parent PID   end when the parent process, which must be PID, ends\n"
     "  --help         print this help and exit\n";

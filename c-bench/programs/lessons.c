@@ -21,7 +21,7 @@ static const char usage[] =
     "usage: crossings-lessons [--confine] NAME [ARGUMENTS]\n"
     "Run a program of a lesson or a pitfall, such as: crossings-lessons 01-kernel/calls\n"
     "\n"
-    "  --confine        run it with limits and apart from other processes; print lines of JSON\n"
+    "  --confine        run it with limits, isolated from other processes; print lines of JSON\n"
     "  --limit-ms N     end it after N milliseconds, 100 to 600000 (default 20000); with --confine\n"
     "  --memory-mb N    its memory in MiB, 16 to 65536 (default 1024); with --confine\n"
     "  --no-namespaces  do not try to create namespaces; with --confine\n"
@@ -105,7 +105,7 @@ int main(int argument_count, char **arguments) {
     how.argv = arguments + optind;
     const struct program *program = executes ? NULL : find_program(how.argv[0]);
     if (!executes && !program)
-        refuse("There is no program \"%s\". Run crossings-lessons --list to see the programs.", how.argv[0]);
+        refuse("Unknown program \"%s\". Run crossings-lessons --list to see the programs.", how.argv[0]);
     if (how.trace && !confine)
         refuse("--trace records confined programs only: add --confine.");
     if (how.trace && fcntl(trace.output, F_GETFD) < 0)

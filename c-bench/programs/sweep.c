@@ -115,9 +115,10 @@ static bool take(struct sample *sample, const struct options *options, const cha
     if (sample->digest == expected)
         return true;
     snprintf(failure->code, sizeof failure->code, "ERR_MESSAGE_ALTERED");
-    snprintf(failure->text, sizeof failure->text,
-             "bytes were altered at %s: the digest of what arrived is %016llx; of what was sent, %016llx", text,
-             (unsigned long long)sample->digest, (unsigned long long)expected);
+    snprintf(
+        failure->text, sizeof failure->text,
+        "bytes were altered at %s: the digest of the received bytes is %016llx, but that of the sent bytes is %016llx",
+        text, (unsigned long long)sample->digest, (unsigned long long)expected);
     return false;
 }
 

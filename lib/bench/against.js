@@ -49,9 +49,9 @@ function versionOf(folder) {
  */
 async function openCheckout(text, signal) {
   const folder = resolve(text);
-  const must = `--against must be a checkout of crossings that has been built; got "${text}":`;
+  const must = `--against must be a built checkout of crossings; got "${text}":`;
   if (text === '') refuse(`${must} the name is empty.`);
-  if (!existsSync(folder)) refuse(`${must} there is no such folder.`);
+  if (!existsSync(folder)) refuse(`${must} the folder does not exist.`);
   if (!statSync(folder).isDirectory()) refuse(`${must} it is not a folder.`);
   const program = join(folder, PROGRAM);
   try {

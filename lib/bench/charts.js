@@ -58,7 +58,7 @@ const ONE_IN = { p90: '10', p99: '100', 'p99.9': '1,000', 'p99.99': '10,000' };
 /** @param {Run} run */
 function explainPercentiles(run) {
   const name = highestPercentile(run);
-  if (!name) return 'There are too few round trips for a tail percentile.';
+  if (!name) return 'Too few round trips for a tail percentile.';
   const tail = (/** @type {Result} */ result) => Number(result.roundTrip.ns[name]);
   const ratio = (/** @type {Result} */ result) => tail(result) / p50(result);
   const byRatio = [...run.results].sort((a, b) => ratio(a) - ratio(b));

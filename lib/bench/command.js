@@ -182,7 +182,7 @@ function benchCommand(signal) {
     .option('--realtime', 'run the processes at real-time priority')
     .option('--count <method>', 'how to count system calls: auto, tracepoint or ptrace', readCountMethod, 'auto')
     .option('--against <checkout>', 'compare with the build in another checkout, in one run')
-    .option('--baseline <file>', 'compare with a run that --json wrote (or several, comma-separated)')
+    .option('--baseline <file>', 'compare with a run written by --json (or several, comma-separated)')
     .option(
       '--fail-on-regression <percent>',
       'exit with status 1 if a mechanism is slower by more than this, such as 10%',

@@ -14,7 +14,7 @@ function checkRealtime(placement, machine) {
   if (machine.cpus.length < 3) {
     refuse(
       `--realtime requires at least 3 cores; this machine has ${machine.cpus.length}. Two processes that spin at ` +
-        'real-time priority would stop it.',
+        'real-time priority would hang it.',
     );
   }
 }

@@ -70,7 +70,7 @@ class LentDescriptor {
     if (this.#fd < 0)
       throw new CrossingsError(
         'ERR_CLOSED',
-        'The port was opened, transferred or closed. Each child process or worker needs a channelPair() of its own.',
+        'The port was already opened, transferred or closed. Each child process or worker needs its own channelPair().',
       );
     return this.#fd;
   }
@@ -116,12 +116,11 @@ function claim(fd) {
   if (Number(fd) >= FIRST_SOCKET_TICKET)
     throw new CrossingsError(
       'ERR_PROTOCOL',
-      "This ticket is of a channelPair() with transport: 'socket', and this openChannel() uses shared memory. Set the same option transport at both ends.",
+      "This ticket is from a channelPair() with transport: 'socket', but this openChannel() uses shared memory. Set the same transport at both ends.",
     );
   if (Number(fd) > FIRST_TICKET) {
     const redeemed = native.redeemTicket(Number(fd));
-    if (redeemed < 0)
-      throw new CrossingsError('ERR_CLOSED', 'The port was closed, has been opened before, or its time has run out.');
+    if (redeemed < 0) throw new CrossingsError('ERR_CLOSED', 'The port was closed, was already opened, or timed out.');
     return redeemed;
   }
   if (Number(fd) >= 2 ** 31 || !native.isOurKind(Number(fd))) invalidArgument('fd', expected, fd);

@@ -34,7 +34,7 @@ function connectOnce(path) {
     if (/** @type {any} */ (error).errno !== EPROTOTYPE) throw error;
     throw new CrossingsError(
       'ERR_PROTOCOL',
-      `The server at ${path} may have transport: 'socket', and this side uses shared memory. Set the same option transport at both ends.`,
+      `The server at ${path} may use transport: 'socket', but this side uses shared memory. Set the same transport at both ends.`,
     );
   }
 }

@@ -100,7 +100,7 @@ class Cursor {
     if (Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start <= end && end <= this.#length) return;
     throw new CrossingsError(
       'ERR_INVALID_ARGUMENT',
-      `start and end must be a range within 0 to ${this.#length}; got ${shown(start)} to ${shown(end)}.`,
+      `start and end must form a range within 0 to ${this.#length}; got ${shown(start)} to ${shown(end)}.`,
     );
   }
 

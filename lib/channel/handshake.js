@@ -168,7 +168,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
     native.lendFd(fd); // so that closing it does not end the connection of the process that was first
     throw new CrossingsError(
       'ERR_CLOSED',
-      'The port was opened before, by this process or another one. Each child process needs a channelPair() of its own.',
+      'The port was already opened, by this process or another one. Each child process needs its own channelPair().',
     );
   }
 

@@ -150,7 +150,7 @@ function fitCapacity(options, isGiven) {
   const largest = maxMessage(options.capacity) - overhead;
   throw new CrossingsError(
     'ERR_INVALID_ARGUMENT',
-    `maxMessageBytes must be at most ${largest} with a capacity of ${options.capacity}; got ${maxMessageBytes}. Leave out capacity, and one that is large enough is chosen.`,
+    `maxMessageBytes must be at most ${largest} with a capacity of ${options.capacity}; got ${maxMessageBytes}. Omit capacity to choose a ring that is large enough.`,
   );
 }
 

@@ -27,7 +27,7 @@ function withMemory(region) {
     native.releaseRegion(region.handle, region.buffer);
     throw new CrossingsError(
       'ERR_NO_EXTERNAL_BUFFERS',
-      `This JavaScript runtime cannot use mapped memory, and has no room for a copy of ${bytes} bytes. Set capacity, or maxPeerCapacity, to a smaller value.`,
+      `This JavaScript runtime cannot use mapped memory, and a copy of ${bytes} bytes could not be allocated. Set a smaller capacity or maxPeerCapacity.`,
     );
   }
 }

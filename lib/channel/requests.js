@@ -72,7 +72,7 @@ class Requests {
     if (this.#awaited >= this.#maxAwaited) {
       throw new CrossingsError(
         'ERR_LIMIT_EXCEEDED',
-        `${this.#maxAwaited} requests are pending, as many as the option maxRequests allows. Await some of them first.`,
+        `Too many pending requests: ${this.#maxAwaited}, the maximum set by the option maxRequests. Await some of them first.`,
       );
     }
     const number = this.#next;

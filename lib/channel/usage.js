@@ -40,7 +40,7 @@ class Usage {
     if (this.#fits(uid, channels, bytes)) return;
     throw new CrossingsError(
       'ERR_LIMIT_EXCEEDED',
-      `User ${uid} has ${this.#entries(uid).length} channels of ${this.#bytes(uid)} bytes. The options allow ${this.#maxChannels} (maxChannelsPerUser) and ${this.#maxBytes} (maxBytesPerUser).`,
+      `User ${uid} has reached a limit: ${this.#entries(uid).length} channels (maxChannelsPerUser: ${this.#maxChannels}) with ${this.#bytes(uid)} bytes in total (maxBytesPerUser: ${this.#maxBytes}).`,
     );
   }
 

@@ -15,7 +15,7 @@ const { tryConnecting } = require('./sockets.js');
 
 const FIRST_SHARED_TICKET = 2 ** 32; // of channelPair() over shared memory; every descriptor is smaller
 const WITH_TICKETS =
-  "with transport: 'socket', an end is opened by its ticket. Pass port.take() to the worker or the child process, and what it returns to openChannel()";
+  "with transport: 'socket', an end is opened with a ticket. Pass the result of port.take() to the worker or child process, and call openChannel() with it there";
 
 /** @typedef {import('../channel/handshake.js').Options} Options */
 /** @typedef {InstanceType<typeof import('../channel/channel.js').Channel>} AChannel */
@@ -77,7 +77,7 @@ class WaitingEnd {
     if (this.#isTaken || this.#isClosed)
       throw new CrossingsError(
         'ERR_CLOSED',
-        'The port was opened, transferred or closed. Each child process or worker needs a channelPair() of its own.',
+        'The port was already opened, transferred or closed. Each child process or worker needs its own channelPair().',
       );
     this.#isTaken = true;
     return this.#ticket;
@@ -139,7 +139,7 @@ async function openChannel(ticket, options) {
   const path = endpointOf(readTicket(ticket));
   const socket = await tryConnecting(path);
   if (typeof socket === 'string')
-    throw new CrossingsError('ERR_CLOSED', 'The port was closed, has been opened before, or its time has run out.');
+    throw new CrossingsError('ERR_CLOSED', 'The port was closed, was already opened, or timed out.');
   return startHandshake(socket, options, options.timeout, options.signal).channel;
 }
 
@@ -152,7 +152,7 @@ function readTicket(ticket) {
     throw new CrossingsError('ERR_UNSUPPORTED', `Descriptor ${ticket} cannot be opened: ${WITH_TICKETS}.`);
   throw new CrossingsError(
     'ERR_PROTOCOL',
-    "This ticket is of a channelPair() over shared memory, and this openChannel() has transport: 'socket'. Set the same option transport at both ends.",
+    "This ticket is from a channelPair() over shared memory, but this openChannel() uses transport: 'socket'. Set the same transport at both ends.",
   );
 }
 

@@ -97,7 +97,7 @@ class SocketBell {
     } else if (now() - this.#pollingSince > POLL_MS) {
       throw new CrossingsError(
         'ERR_UNSUPPORTED',
-        `A loop has polled this channel for ${POLL_MS} ms without returning to the event loop. With transport: 'socket', messages move only there: await something in the loop.`,
+        `A loop has polled this channel for ${POLL_MS} ms without returning to the event loop. With transport: 'socket', messages move only in the event loop: await something in the loop.`,
       );
     }
   }

@@ -18,7 +18,7 @@ function systemError(error, what) {
 function mixedTransports(path) {
   return new CrossingsError(
     'ERR_PROTOCOL',
-    `The server at ${path} may use shared memory, and this side has transport: 'socket'. Set the same option transport at both ends.`,
+    `The server at ${path} may use shared memory, but this side uses transport: 'socket'. Set the same transport at both ends.`,
   );
 }
 

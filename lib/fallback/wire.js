@@ -30,13 +30,12 @@ function writeHello(capacity, key) {
  */
 function readHello(hello, { maxPeerCapacity, authenticate }, onVersion) {
   const [magic, version, capacity, flags, ...key] = Array.from({ length: 8 }, (_, at) => hello.readUInt32LE(4 * at));
-  if (magic !== MAGIC) refuse("the peer is not a channel with transport: 'socket'");
-  if (version !== VERSION)
-    refuse(`the peer speaks version ${version} of the protocol, and this side version ${VERSION}`);
+  if (magic !== MAGIC) refuse("the peer does not use transport: 'socket'");
+  if (version !== VERSION) refuse(`the peer uses protocol version ${version}; this side uses version ${VERSION}`);
   onVersion();
-  if ((flags & ~AUTHENTICATED) !== 0) refuse(`the peer has sent the unknown flags ${flags}`);
+  if ((flags & ~AUTHENTICATED) !== 0) refuse(`the peer sent unknown flags ${flags}`);
   if (capacity < MIN_CAPACITY || capacity > MAX_CAPACITY || (capacity & (capacity - 1)) !== 0)
-    refuse(`the peer has sent the invalid capacity ${capacity}`);
+    refuse(`the peer sent an invalid capacity, ${capacity}`);
   const isAuthenticated = flags !== 0;
   if (isAuthenticated !== authenticate)
     refuse(

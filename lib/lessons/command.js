@@ -93,7 +93,7 @@ function writeRun({ outcome }, labels = {}) {
   const { namespaces, refused } = outcome.confinement ?? { namespaces: null, refused: null };
   if (!outcome.confinement) return;
   const why = refused ? ` (${refused})` : '';
-  const where = namespaces ? `in namespaces of its own (${namespaces})` : `without namespaces of its own${why}`;
+  const where = namespaces ? `in its own namespaces (${namespaces})` : `without its own namespaces${why}`;
   write(`${style.dim(wrap(`The program ran with limits, ${where}.`, WIDTH))}\n`);
 }
 
@@ -144,8 +144,8 @@ async function play(name, options, signal) {
 /** @param {AbortSignal} signal */
 function lessonCommand(signal) {
   return new Command('lesson')
-    .description('play a lesson: a question, a program that runs here, and the answer in its figures')
-    .argument('[lesson]', 'its number or name; without one, the lessons are listed')
+    .description('take a lesson: answer a question, run a program on this machine, and see what its figures show')
+    .argument('[lesson]', 'number or name of the lesson; omit it to list the lessons')
     .option('--try <number>', 'run one of the changes that the lesson suggests', (text) =>
       readWholeNumber('--try', text, [1, 99]),
     )

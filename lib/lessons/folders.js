@@ -86,7 +86,8 @@ function checkExperiment(path, { run, try: tries = [] }) {
   if (run.kind !== 'experiment') return;
   const { choices: known } = findExperiment(run.experiment);
   for (const [name, value] of [run, ...tries].flatMap(({ choices = {} }) => Object.entries(choices))) {
-    if (!known[name]) reject(path, `has the choice "${name}"; ${run.experiment} has ${Object.keys(known).join(', ')}.`);
+    if (!known[name])
+      reject(path, `has an unknown choice "${name}". Choices of ${run.experiment}: ${Object.keys(known).join(', ')}.`);
     if (!known[name].includes(value))
       reject(path, `has ${name} "${value}"; it must be one of ${known[name].join(', ')}.`);
   }

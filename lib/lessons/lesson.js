@@ -104,12 +104,13 @@ function render(lesson, texts, terms = new Set(lesson.terms)) {
 /** How a program ended, if not as it should. @param {Outcome} outcome */
 function troubleOf({ how, status, signal, processes, lines, limit, stuck }) {
   if (stuck) return stuck;
-  if (limit === 'processes') return 'The program was ended: it had too many processes.';
-  if (how === 'limit') return ['The program was ended: its time was up.', ...sentencesOf(processes)].join(' ');
-  if (how === 'signal') return `The program was ended by ${signal}.`;
+  if (limit === 'processes') return 'The program was stopped because it had too many processes.';
+  if (how === 'limit')
+    return ['The program was stopped because it reached its time limit.', ...sentencesOf(processes)].join(' ');
+  if (how === 'signal') return `The program was killed by ${signal}.`;
   if (status === 0) return null;
   const last = lines.findLast(({ stream }) => stream === 'stderr') ?? lines.at(-1);
-  return last?.line ?? `The program ended with status ${status}.`;
+  return last?.line ?? `The program exited with status ${status}.`;
 }
 
 /**
@@ -185,7 +186,7 @@ function sourceOf(lesson, file) {
     if (found.length > 0) return found;
     throw new CrossingsError(
       'ERR_LESSON',
-      `${relative(root, path)} has no line with "${part}", which lesson.json names.`,
+      `${relative(root, path)} has no line with "${part}", although lesson.json names it.`,
     );
   });
   return { file, path: relative(root, path), text, lit: lit.sort((x, y) => x - y) };

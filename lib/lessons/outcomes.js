@@ -11,7 +11,7 @@ function figureOf(figures, name) {
   const figure = figures[name];
   if (figure) return figure;
   const known = Object.keys(figures).join(', ') || 'none';
-  throw new CrossingsError('ERR_LESSON', `The text uses the figure "${name}". Figures of this run: ${known}.`);
+  throw new CrossingsError('ERR_LESSON', `The text uses an unknown figure "${name}". Figures of this run: ${known}.`);
 }
 
 /** The value that a condition is about. @param {Condition} condition @param {Figures} figures */

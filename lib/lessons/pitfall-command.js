@@ -34,7 +34,7 @@ function renderObserved({ program, text, lines, figures, left }, expected, style
     `${style.bold(program)}: ${paint(wrap(text, WIDTH, '    '))}`,
     ...lines.filter(({ line }) => !isFigure(line)).map(({ line }) => style.dim(`    ${line}`)),
     ...figureLines.map((line) => style.dim(line.trimEnd())),
-    ...(left > 0 ? [style.bad(`    It left ${left} processes behind, which have been ended.`)] : []),
+    ...(left > 0 ? [style.bad(`    It left ${left} processes behind, which were killed.`)] : []),
   ].join('\n');
 }
 
@@ -94,7 +94,7 @@ async function pitfall(name, { list, json }, signal) {
   const style = styleFor(process.stdout);
   if (list) {
     if (name !== undefined) {
-      throw new CrossingsError('ERR_USAGE', `--list takes no name; got "${name}".`);
+      throw new CrossingsError('ERR_USAGE', `--list does not accept a name; got "${name}".`);
     }
     const all = listAll();
     process.stdout.write(`\n${renderList(all, style)}\n\n`);
@@ -113,10 +113,10 @@ async function pitfall(name, { list, json }, signal) {
 /** @param {AbortSignal} signal */
 function pitfallCommand(signal) {
   return new Command('pitfall')
-    .description('run a program that goes wrong and one that does not, and show what was observed and why')
-    .argument('[name]', 'such as end-of-file-never-comes')
+    .description('run a program that goes wrong and one that does not, and explain what happened')
+    .argument('[name]', 'name of a pitfall, such as end-of-file-never-comes')
     .option('--list', 'print the names of all pitfalls')
-    .option('--json <file>', 'write the outcome, or with --list the names, as JSON')
+    .option('--json <file>', 'write the result as JSON (with --list: the names)')
     .allowExcessArguments(false)
     .action((name, options) => pitfall(name, options, signal));
 }

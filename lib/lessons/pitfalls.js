@@ -44,7 +44,7 @@ function lastSentence({ lines }) {
 /** @param {Outcome} outcome @param {number} limitSeconds */
 function describe(outcome, limitSeconds) {
   const end = endOf(outcome);
-  if (outcome.limit === 'processes') return 'It was ended: it had too many processes.';
+  if (outcome.limit === 'processes') return 'It was stopped because it had too many processes.';
   if (end === 'hang') {
     return [`It was still running after ${limitSeconds} s.`, ...sentencesOf(outcome.processes)].join(' ');
   }
@@ -72,7 +72,7 @@ async function observe(pitfall, which, control) {
     program,
     failed,
     end,
-    text: unexpected ? `It did not fail here as promised (${promised}). ${text}` : text,
+    text: unexpected ? `It did not fail here as expected (${promised}). ${text}` : text,
     lines: outcome.lines,
     figures: outcome.figures,
     processes: outcome.processes,

@@ -115,7 +115,7 @@ function mannWhitneyWeights(m, n) {
  */
 function wilcoxonSignedRank(x, y) {
   if (x.length !== y.length)
-    throw new RangeError(`Paired samples must be equally many; got ${x.length} and ${y.length}`);
+    throw new RangeError(`Paired samples must have equal lengths; got ${x.length} and ${y.length}`);
   const differences = x.map((value, index) => value - y[index]).filter((difference) => difference !== 0);
   const pairs = differences.length;
   const { ranks, ties } = rank(differences.map(Math.abs));

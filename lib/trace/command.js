@@ -62,9 +62,9 @@ Examples:
   crossings trace -- node app.js            any program, with its children and threads
   crossings trace --json app.json --no-payloads -- ./server --port 0
 
-The program keeps its standard input, output and error. The log follows on standard error when the program has ended; with
---json there is only a summary. If the program hangs, the summary says which process sleeps in which call, and who holds the other
-end. Ctrl-C ends the program; what was recorded so far is written.`;
+The program keeps its standard input, output and error. When it has ended, the log is printed on standard error; with --json, only a
+summary. If the program hangs, the summary says which process sleeps in which call, and which process holds the other end. Ctrl-C ends
+the program and keeps what was recorded until then.`;
 
 /** @param {AbortSignal} signal */
 function traceCommand(signal) {
@@ -72,13 +72,13 @@ function traceCommand(signal) {
     .description('record the system calls of two processes that exchange messages, or of any program')
     .usage('[options] <mechanism>\n       crossings trace [options] -- <command> [arguments...]')
     .argument('<mechanism>', 'pipe, uds, tcp, shm-sem, shm-spin or ring; after --, the command')
-    .argument('[arguments...]', 'of the command')
+    .argument('[arguments...]', 'arguments of the command')
     .option('--messages <n>', 'number of messages, 1 to 1000', '10')
     .option('--json <file>', 'write the recording as JSON')
     .option('--perfetto <file>', 'write the recording as Trace Event JSON, for ui.perfetto.dev')
     .option('--timeout <seconds>', 'end the command after this time, 1 to 86400', '60')
-    .option('--no-lines', 'do not find out which lines of JavaScript make the calls of Node')
-    .option('--no-payloads', "leave the bytes that the command's calls transfer out of the recording")
+    .option('--no-lines', 'do not record which line of JavaScript makes each system call')
+    .option('--no-payloads', 'do not record the bytes that system calls transfer')
     .addHelpText('after', EXAMPLES)
     .action((first, others, options, command) => {
       if (command.parent?.rawArgs.includes('--')) return traceProgram([first, ...others], options, signal);

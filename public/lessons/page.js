@@ -44,7 +44,7 @@ function begin(step, sentence) {
 function confinedIn(confinement) {
   if (!confinement) return '';
   const { namespaces, refused } = confinement;
-  if (namespaces) return ` The program ran with limits, in namespaces of its own (${namespaces}).`;
+  if (namespaces) return ` The program ran with limits, in its own namespaces (${namespaces}).`;
   return ` The program ran with limits, and without namespaces of its own${refused ? ` (${refused})` : ''}.`;
 }
 

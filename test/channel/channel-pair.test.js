@@ -90,7 +90,7 @@ test('of two processes with the same port, one opens it and the other is told so
   await Promise.all(children.map(({ ready }) => ready));
   await end.close();
   const outputs = (await Promise.all(children.map(({ ended }) => ended))).map(({ output }) => output).sort();
-  expect(outputs).toEqual([expect.stringMatching(/^ERR_CLOSED The port was opened before/), 'opened\n']);
+  expect(outputs).toEqual([expect.stringMatching(/^ERR_CLOSED The port was already opened/), 'opened\n']);
 });
 
 test('a parent that forgets port.close() notices the death of its child', async () => {

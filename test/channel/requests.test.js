@@ -121,7 +121,9 @@ describe('limits', () => {
   test('more than maxRequests pending requests are refused, until one is answered', async () => {
     const [a, b] = await pair({ maxRequests: 2 }, {});
     const answered = [a.request('1'), a.request('2')];
-    await expect(a.request('3')).rejects.toThrow('2 requests are pending, as many as the option maxRequests allows.');
+    await expect(a.request('3')).rejects.toThrow(
+      'Too many pending requests: 2, the maximum set by the option maxRequests.',
+    );
     b.onRequest((/** @type {Buffer} */ request) => request);
     await Promise.all(answered);
     expect(String(await a.request('4'))).toBe('4');

@@ -109,7 +109,7 @@ test('a runtime without external buffers and without room for copies says so, an
   expect(await ended).toMatchObject({
     status: 0,
     output: expect.stringMatching(
-      /^ERR_NO_EXTERNAL_BUFFERS This JavaScript runtime cannot use mapped memory, and has no room for a copy of 2101248 bytes\. .*\nERR_NO_EXTERNAL_BUFFERS\n$/,
+      /^ERR_NO_EXTERNAL_BUFFERS This JavaScript runtime cannot use mapped memory, and a copy of 2101248 bytes could not be allocated\. .*\nERR_NO_EXTERNAL_BUFFERS\n$/,
     ),
   });
 });

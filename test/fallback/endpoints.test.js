@@ -190,7 +190,7 @@ describe('a ticket', () => {
   test('takes the place of a descriptor, which cannot be passed on', async () => {
     const { channel, port } = channelPair(SOCKET);
     const advice =
-      "with transport: 'socket', an end is opened by its ticket. Pass port.take() to the worker or the child process, and what it returns to openChannel().";
+      "with transport: 'socket', an end is opened with a ticket. Pass the result of port.take() to the worker or child process, and call openChannel() with it there.";
     expect(() => port.fd).toThrow(`A port has no descriptor: ${advice}`);
     await expect(openChannel(3, SOCKET)).rejects.toThrow(`Descriptor 3 cannot be opened: ${advice}`);
     await expect(openChannel(3, SOCKET)).rejects.toEqual(errorWith('ERR_UNSUPPORTED'));
@@ -201,14 +201,14 @@ describe('a ticket', () => {
 });
 
 describe('two sides with different transports are told so:', () => {
-  const advice = 'Set the same option transport at both ends.';
+  const advice = 'Set the same transport at both ends.';
 
   test('a client over a socket of a server with shared memory', async () => {
     const server = closing(await listen(newPath()));
     const client = connect(server.path, SOCKET);
     await expect(client).rejects.toEqual(errorWith('ERR_PROTOCOL'));
     await expect(client).rejects.toThrow(
-      `The server at ${server.path} may use shared memory, and this side has transport: 'socket'. ${advice}`,
+      `The server at ${server.path} may use shared memory, but this side uses transport: 'socket'. ${advice}`,
     );
     await expect(listen(server.path, SOCKET)).rejects.toEqual(errorWith('ERR_ADDRESS_IN_USE'));
   });
@@ -218,7 +218,7 @@ describe('two sides with different transports are told so:', () => {
     const client = connect(server.path);
     await expect(client).rejects.toEqual(errorWith('ERR_PROTOCOL'));
     await expect(client).rejects.toThrow(
-      `The server at ${server.path} may have transport: 'socket', and this side uses shared memory. ${advice}`,
+      `The server at ${server.path} may use transport: 'socket', but this side uses shared memory. ${advice}`,
     );
     await expect(listen(server.path)).rejects.toEqual(errorWith('ERR_ADDRESS_IN_USE'));
   });

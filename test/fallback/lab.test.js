@@ -30,7 +30,7 @@ test('crossings lab plays recordings where nothing can be run, and leaves nothin
   const address = String(line).trim();
   expect(errors).toBe(
     'No build of crossings-count for darwin-arm64; there are builds for Linux on x64 and arm64, with glibc 2.28 or later or with musl. ' +
-      'So nothing can be recorded or measured here: the lab shows the recordings and runs that ship.\n',
+      'Nothing can be recorded or measured here: the lab shows only the recordings and runs that it includes.\n',
   );
   expect(await (await fetch(address)).text()).toContain('<meta name="crossings-data" content="data/">');
   const { mechanisms, tracing } = await (await fetch(`${address}data/mechanisms.json`)).json();

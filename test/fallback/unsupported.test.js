@@ -28,7 +28,7 @@ function run(code, pretended) {
 
 const sentence = (/** @type {string} */ platform) =>
   `No build of crossings.node for ${platform}; there are builds for Linux on x64 and arm64, with glibc 2.28 or later or with musl. ` +
-  "To develop here, set the option transport: 'socket' at both ends: the same channels over sockets, without the speed.";
+  "To develop on this machine, set the option transport: 'socket' at both ends. It provides the same channels over sockets, but more slowly.";
 
 test.each([
   ['darwin', 'arm64'],

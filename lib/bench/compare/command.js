@@ -43,9 +43,9 @@ function compare(baseline, candidate, options) {
 function compareCommand() {
   return new Command('compare')
     .description('compare two runs, with a verdict for each mechanism')
-    .argument('<baseline>', 'a file that bench --json wrote, or several, comma-separated')
-    .argument('<candidate>', 'the same, for the runs to compare with the baseline')
-    .option('--mechanism <names>', 'only these, comma-separated (default: all that both have)')
+    .argument('<baseline>', 'a file written by bench --json, or several, comma-separated')
+    .argument('<candidate>', 'the run to compare with the baseline; a file or several, comma-separated')
+    .option('--mechanism <names>', 'only these, comma-separated (default: all that both runs include)')
     .option('--noise <percent>', 'ignore differences up to this, such as 5% (default: chosen and printed)', (text) =>
       readPercent('--noise', text),
     )

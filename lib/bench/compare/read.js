@@ -25,7 +25,7 @@ function readText(path, role) {
   try {
     return readSmall(path, MAX_FILE_BYTES);
   } catch (error) {
-    return refuse(`${role} must be a run file, as bench --json writes it; cannot read "${path}": ${reasonOf(error)}.`);
+    return refuse(`${role} must be a run file written by bench --json; cannot read "${path}": ${reasonOf(error)}.`);
   }
 }
 
@@ -43,7 +43,7 @@ const placeOf = (path) =>
  */
 function readRun(path, role) {
   const text = readText(path, role);
-  const expected = `${role} must be a run file, as bench --json writes it; "${path}"`;
+  const expected = `${role} must be a run file written by bench --json; "${path}"`;
   /** @type {any} */
   let run;
   try {
@@ -58,7 +58,7 @@ function readRun(path, role) {
   try {
     checkExtent(run);
   } catch (error) {
-    return refuse(`${expected} cannot be one: ${reasonOf(error)}.`);
+    return refuse(`${expected} is not a run file: ${reasonOf(error)}.`);
   }
   const { success, error } = runFile().safeParse(run);
   if (!success) {

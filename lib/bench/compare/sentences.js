@@ -123,7 +123,7 @@ function cautionsFor({ a, b, rule, mechanisms, environment }, needed) {
   const [runsA, runsB] = [a.runs?.length ?? 1, b.runs?.length ?? 1];
   if (rule.disturbed) {
     cautions.push(
-      'Other processes used the machine during one of the runs and changed its times, which the samples cannot show. So ' +
+      'Other processes used the machine during one of the runs and changed its times. The samples cannot show this, so ' +
         'there are no verdicts: stop those processes and measure again.',
     );
   } else if (rule.unit === 'samples') {
@@ -132,7 +132,7 @@ function cautionsFor({ a, b, rule, mechanisms, environment }, needed) {
         ? 'here there is one run on each side'
         : 'there are too few runs to compare whole runs';
     cautions.push(
-      `Identical programs differ from run to run, and ${word}. So only a difference of more than ${percent(rule.noise)} ` +
+      `Even identical programs differ from run to run, and ${word}. Therefore only a difference of more than ${percent(rule.noise)} ` +
         `gets a verdict, and even that may come from the machine. For a firmer verdict, take ${needed} runs on each side, or ` +
         'compare two builds in one run with bench --against.',
     );
@@ -142,7 +142,7 @@ function cautionsFor({ a, b, rule, mechanisms, environment }, needed) {
   );
   if (short) {
     cautions.push(
-      `With ${counted(rule.questions, 'question')}, a verdict requires at least ${needed} ${rule.unit} on each side; there are fewer.`,
+      `With ${counted(rule.questions, 'question')}, a verdict requires at least ${needed} ${rule.unit} on each side; these runs have fewer.`,
     );
   }
   if (rule.unit !== 'rounds' && environment.virtualization !== 'none') {

@@ -152,7 +152,7 @@ function overNet(listenAt, title) {
       const other = spawnOther({ ...place, args: [...place.args, address] }, ['ignore', 'ignore', 'inherit']);
       const socket = await new Promise((resolve, reject) => {
         server.once('connection', resolve);
-        other.once('exit', () => reject(new Error('The other side ended before it connected.')));
+        other.once('exit', () => reject(new Error('The other side exited before it connected.')));
       }).finally(() => server.close());
       socket.setNoDelay?.(true);
       return overStream(socket, place.sizeBytes);

@@ -10,12 +10,12 @@ const { MECHANISMS, USUAL_SIZE, readBillSize, readMechanisms } = require('./mech
 function checkPlacement({ placement, pin }) {
   const given = placement ? `--placement ${placement}` : pin ? null : '--no-pin';
   if (given)
-    refuse(`${given} is not accepted: crossings bill places the processes itself, on the cores of --cores A,B.`);
+    refuse(`${given} is not supported: crossings bill places the processes itself, on the cores given by --cores A,B.`);
 }
 
 /** @param {AbortSignal} signal */
 function billCommand(signal) {
-  return experimentCommand(BILL, 'show what the time of a round trip is spent on, part by part')
+  return experimentCommand(BILL, 'show how the time of a round trip is spent, part by part')
     .argument('[mechanism]', `one of ${MECHANISMS.join(', ')}; several, comma-separated; or all`)
     .option('--size <bytes>', `message size, 8 to 16384 (default: ${USUAL_SIZE})`, readBillSize)
     .addOption(

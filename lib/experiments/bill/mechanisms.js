@@ -13,7 +13,7 @@ const programName = (name) => (name === 'ring' ? 'ring-sleep' : name);
 
 /** @param {string | undefined} text comma-separated names, or "all" */
 function readMechanisms(text) {
-  if (text === undefined) return refuse(`MECHANISM is missing: one of ${MECHANISMS.join(', ')}, or all.`);
+  if (text === undefined) return refuse(`MECHANISM is missing. It must be one of ${MECHANISMS.join(', ')}, or all.`);
   return text === 'all' ? MECHANISMS : readNames('MECHANISM', text, MECHANISMS);
 }
 

@@ -50,7 +50,7 @@ function renderBill(bill, rounds, style, width) {
     percent(share?.median),
   ]);
   const notes = [];
-  if (segments.some(({ amount }) => amount < 0)) notes.push('A negative part is not in the bar.');
+  if (segments.some(({ amount }) => amount < 0)) notes.push('Negative parts are not shown in the bar.');
   if (Math.abs(bill.remainderNs) > bill.roundTripNs.median / 100) {
     notes.push(
       `Each figure is a median, so the parts do not add up exactly: their sum is ${whole(bill.roundTripNs.median - bill.remainderNs)} ns.`,

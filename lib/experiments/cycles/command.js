@@ -7,8 +7,8 @@ const { CYCLES } = require('./experiment.js');
 
 /** @param {AbortSignal} signal */
 function cyclesCommand(signal) {
-  return experimentCommand(CYCLES, 'measure round trips in cycles, as in document 002')
-    .option('--size <bytes>', 'message size (default: 64, as in the document)', readSize)
+  return experimentCommand(CYCLES, 'measure round trips in clock cycles, and compare them with a published table')
+    .option('--size <bytes>', 'message size (default: 64, as in the published table)', readSize)
     .option('--rounds <number>', 'take exactly this many samples per row', (text) =>
       readWholeNumber('--rounds', text, [1, 1000]),
     )

@@ -18,9 +18,12 @@ async function latency(options, signal) {
 
 /** @param {AbortSignal} signal */
 function latencyCommand(signal) {
-  return experimentCommand(LATENCY, "measure the percentiles of the ring's round trip, as in document 004")
+  return experimentCommand(
+    LATENCY,
+    "measure the percentiles of the ring's round trip, and compare them with published ones",
+  )
     .option('--samples <number>', 'round trips to time (default: 1000000)', wholeNumber('--samples', [100, 10_000_000]))
-    .option('--size <bytes>', 'message size (default: 32, as in the document)', readSize)
+    .option('--size <bytes>', 'message size (default: 32, as in the published figures)', readSize)
     .option(
       '--warm-up <number>',
       'untimed round trips before each round (default: 10000)',

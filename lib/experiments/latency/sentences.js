@@ -104,7 +104,7 @@ function explainPace({ ns, paced, disturbedShare, samples }) {
     `${stalled.toLocaleString('en-US')} of its messages. Round trips longer than 10 times the closed loop's median: ` +
     `${percent(disturbedShare)} in the closed loop, ${percent(paced.disturbedShare)} in the paced loop. ` +
     `The paced ${tail} is ${duration(paced.ns[tail])} from the due time, and ${duration(serviceNs[tail])} from sending. ` +
-    `Times from the due time are what a user of a queue waits; the others are service times.${behind}`
+    `Times from the due time are how long a user of a queue waits; the others are service times.${behind}`
   );
 }
 

@@ -13,10 +13,7 @@ async function run(options, signal) {
 
 /** @param {AbortSignal} signal */
 function sweepCommand(signal) {
-  return experimentCommand(
-    SWEEP,
-    'measure bandwidth against buffer size, and answer the three questions of document 001',
-  )
+  return experimentCommand(SWEEP, 'measure bandwidth against buffer size, for pipes, sockets and shared memory')
     .option('--mechanism <names>', `comma-separated: ${MECHANISMS.join(', ')} (default: all)`)
     .option('--mode <mode>', 'between two processes (process), two threads (thread), or both')
     .option('--buffers <kind>', "the kernel's buffers: default, matched (to the buffer size), or both (default: both)")

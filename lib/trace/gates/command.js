@@ -54,8 +54,8 @@ async function gates({ json }, signal) {
 /** @param {AbortSignal} signal */
 function gatesCommand(signal) {
   return new Command('gates')
-    .description("try to write to a peer's memory and to send it invalid frames; show what refuses each attempt")
-    .option('--json <file>', 'write the attempts and their answers as JSON')
+    .description("try to write to a peer's memory and to send it invalid frames; show what prevents each attempt")
+    .option('--json <file>', 'write the attempts and their results as JSON')
     .allowExcessArguments(false)
     .action((options) => gates(options, signal));
 }

@@ -15,7 +15,7 @@ function excessOf(counts) {
   const name = names.find((one) => counts[one] > LIMITS[one]);
   if (!name) return null;
   const most = LIMITS[name].toLocaleString('en-US');
-  return `The program was ended because a recording has at most ${most} ${WORDS[name]}.`;
+  return `The program was stopped because a recording can have at most ${most} ${WORDS[name]}.`;
 }
 
 module.exports = { LIMITS, excessOf };

@@ -135,7 +135,7 @@ function renderEnd(trace) {
     ...(stuck ? [stuck.text] : []),
     ...(waiting ? [waiting.text] : []),
     ...(dropped
-      ? [`The recording was full: ${counted(dropped, 'more call was', 'more calls were')} not recorded.`]
+      ? [`The recording reached its limit: ${counted(dropped, 'more call was', 'more calls were')} not recorded.`]
       : []),
     ...notes,
     ...(payloads ? [] : ['The recording contains no payloads.']),

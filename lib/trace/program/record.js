@@ -146,7 +146,7 @@ async function recordProgram(
   if (failure) throw new CrossingsError(code, message);
   if (end === 2) throw new CrossingsError('ERR_USAGE', ''); // the program has printed the sentence
   if (isStalled) {
-    throw new CrossingsError('ERR_STALLED', `${program} was stopped, perhaps by the program, and did not end in time.`);
+    throw new CrossingsError('ERR_STALLED', `${program} did not end in time. The traced program may have stopped it.`);
   }
   if (end !== 0) throw new CrossingsError('ERR_PROGRAM', `${program} ended with ${end}`);
   if (recorder.full) {
