@@ -310,8 +310,8 @@ describeInBrowser('a recording of any program', () => {
     const many = (/** @type {number} */ count) =>
       Array.from({ length: count }, (_, i) => ({ pid: i + 1, parent: null, name: 'x' }));
     test.each([
-      ['an empty file', '', /^This is no JSON file: /],
-      ['a picture', '\u0089PNG\r\n', /^This is no JSON file: /],
+      ['an empty file', '', /^This is not a JSON file: /],
+      ['a picture', '\u0089PNG\r\n', /^This is not a JSON file: /],
       ['an array', '[1, 2]', /^A recording is a JSON object .*; this file contains an array of 2\.$/],
       [
         'deep nesting',

@@ -5,7 +5,7 @@ const GROUPS = [
   { name: 'waits', title: 'Programs that wait forever' },
   { name: 'messages', title: 'Messages in pieces, together, mixed or twice' },
   { name: 'stops', title: 'Programs that stop too early' },
-  { name: 'servers', title: 'Servers that refuse or lose clients' },
+  { name: 'servers', title: 'Servers that are unreachable or exposed' },
   { name: 'memory', title: 'Shared memory with wrong contents' },
   { name: 'slow', title: 'Programs that are slower than they need to be' },
 ];

@@ -109,8 +109,8 @@ function rowsOf({ roundTripNs, parts }) {
 function makeFigure(mechanism) {
   const figure = new Figure({
     name: `bill-${mechanism}`,
-    title: `What a round trip through ${mechanism} is made of`,
-    how: 'The first bar is the whole round trip. Below it, each part begins where the one before it ends. The thin line is the confidence interval of the part’s median.',
+    title: `Parts of a round trip through ${mechanism}`,
+    how: 'The first bar is the whole round trip. Below it, each part begins where the previous one ends. The thin line is the confidence interval of the part’s median.',
     columns: ['part', 'median', 'interval', 'share', 'how it was measured'],
   });
   figure.element.classList.add('prose-last');

@@ -122,7 +122,7 @@ export const cycles = {
           ? 'A cycle is a tick of the time-stamp counter.'
           : cycle.source === 'stated'
             ? 'Times are converted at the frequency that the system reports.'
-            : 'The length of a cycle is not known here.';
+            : 'The length of a cycle is unknown on this machine.';
       figure.setHow(
         `Filled marks: this machine, with the interval of the median. Crosses: document ${document.number}, on its machine (${document.machine}). The dotted line is the round trip of a bare cache line, the lower bound for any round trip between two cores. The axis is logarithmic. ${unit}`,
       );

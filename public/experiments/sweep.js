@@ -58,7 +58,7 @@ function modePart(mode) {
   figure.element.classList.add('tall');
   const reads = makeTable(`What read() returned between ${place}`, []);
   const how =
-    'Reads per sample × the size that most of them returned. A plateau begins where larger buffers no longer make larger reads.';
+    'Reads per sample × the size that most of them returned. A plateau begins where larger buffers no longer lead to larger reads.';
   const below = h(
     'details',
     {},

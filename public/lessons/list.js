@@ -31,7 +31,7 @@ async function main() {
   const { lessons, problems } = await lessonList();
   showText(byId('page-error'), problems.join(' '));
   if (!isLive)
-    document.querySelector('.lead')?.after(needsLab('Its lessons show runs that were made on another machine.'));
+    document.querySelector('.lead')?.after(needsLab('Its lessons show runs that were recorded on another machine.'));
   show(lessons);
   byId('clear').addEventListener('click', () => {
     clearProgress();

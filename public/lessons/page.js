@@ -54,7 +54,7 @@ function originOf({ origin, recordedAt, environment, seconds, confinement }) {
   const machine = `${cpu}, ${cores} ${cores === 1 ? 'core' : 'cores'}, ${kernel}${virtualization === 'none' ? '' : `, ${virtualization}`}`;
   return origin === 'here'
     ? `Measured on this machine in ${seconds < 0.1 ? 'less than 0.1' : seconds.toFixed(1)} s: ${machine}.${confinedIn(confinement)}`
-    : `Measured on another machine on ${dateTime(recordedAt)}: ${machine}. Your machine will give other figures.`;
+    : `Measured on another machine on ${dateTime(recordedAt)}: ${machine}. The figures on your machine will be different.`;
 }
 
 /** @param {string[]} lines */
@@ -163,7 +163,7 @@ function showNeighbor(line, id, word) {
 /** In a copy without a server: what a run needs, and whose run is shown. @param {boolean} ships */
 function explainCopy(ships) {
   const shown = ships
-    ? 'This page shows a run that was made on another machine.'
+    ? 'This page shows a run that was recorded on another machine.'
     : 'No run of this lesson ships with it.';
   byId('start').textContent = 'Show the run';
   byId('start').hidden = !ships;
@@ -219,7 +219,7 @@ function listen() {
     event.preventDefault();
     const chosen = new FormData(byId('question')).get('guess');
     guess = chosen === null ? null : Number(chosen);
-    begin('run', guess === null ? 'No guess.' : 'Your guess is noted. Run the program to see.');
+    begin('run', guess === null ? 'No guess.' : 'Your guess is saved. Run the program to check it.');
   });
   byId('skip').addEventListener('click', () => begin('run', 'The question was skipped.'));
   byId('start').addEventListener('click', () => run(null, 'run-error'));

@@ -22,8 +22,8 @@ export async function recording({ recording: found, notRecorded }) {
   const make = (/** @type {string} */ name) => /** @type {any} */ (document.createElement(name));
   const [lanes, list, details] = ['trace-lanes', 'event-list', 'event-details'].map(make);
   const text =
-    'All system calls of this run, in the order in which they happened. The selected one is on the line of C that is marked. ' +
-    'Select another one in the list, or in the lanes above it.';
+    'All system calls of this run, in the order in which they happened. The line of C that made the selected call is marked. ' +
+    'Select another call in the list, or in the lanes above it.';
   const shipped = found.origin === 'shipped' && notRecorded;
   const element = h(
     'section',

@@ -65,7 +65,7 @@ function showOutcomes(file) {
 /** In a copy without a server: what a run needs, and a button that shows the run that ships. @param {Shipped | null} shipped */
 function offerShipped(shipped) {
   showParagraphs(byId('needs'), [shipped ? NEEDS_LAB : `${NEEDS_LAB} No run of this pitfall ships with it.`]);
-  byId('run').textContent = 'Show what was observed elsewhere';
+  byId('run').textContent = 'Show the result from another machine';
   byId('run').hidden = shipped === null;
   byId('run').addEventListener('click', () => {
     if (!shipped) return;

@@ -29,7 +29,7 @@ export function readRecording(source) {
     const limit = setTimeout(
       () =>
         fail(
-          `The recording was not read within ${LIMITS.readingSeconds} seconds. It may be too large for this machine.`,
+          `Reading the recording took longer than ${LIMITS.readingSeconds} seconds. It may be too large for this machine.`,
         ),
       LIMITS.readingSeconds * 1000,
     );

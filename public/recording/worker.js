@@ -21,6 +21,6 @@ self.onmessage = async ({ data }) => {
 function sentenceOf(error) {
   if (error instanceof RecordingError) return error.message;
   const { name, message } = /** @type {Error} */ (error);
-  if (name === 'NotReadableError') return 'The file cannot be read. Check that it still exists and may be read.';
+  if (name === 'NotReadableError') return 'The file cannot be read. Check that it still exists and that you have permission to read it.';
   return `The recording cannot be opened: ${message.slice(0, 200)}`;
 }

@@ -11,7 +11,7 @@ export const isLive = folder === undefined;
 
 /** What a copy says where a program would run. */
 export const NEEDS_LAB =
-  'This is a copy of the lab without a server, so it cannot run programs. On a Linux machine of your own, `npx crossings-lab lab` can.';
+  'This is a copy of the lab without a server, so it cannot run programs. To run them, start `npx crossings-lab lab` on your own Linux machine.';
 
 /**
  * The address of an answer of the server, or of the file that holds it.

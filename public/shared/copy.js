@@ -18,6 +18,6 @@ export function explainForm(ships) {
   for (const part of form.children) part.hidden = part.id !== 'terminal';
   const shipped = ships
     ? 'The figures below were measured on another machine. Each run names the machine and the date.'
-    : 'No run of this page ships with the copy.';
+    : 'This copy of the lab contains no run for this page.';
   form.prepend(needsLab(shipped), byId('form-error')); // which is shown where the controls are hidden, too
 }

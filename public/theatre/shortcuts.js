@@ -17,7 +17,7 @@ export const SHORTCUTS = [
   { keys: ['m'], does: 'Choose a mechanism', action: 'choose' },
   { keys: ['l'], does: 'Move to the log, where ↑ and ↓ select a line', action: 'log' },
   { keys: ['g'], does: 'Turn the quiz on or off', action: 'quiz' },
-  { keys: ['s'], does: 'Show or fold the calls of the setup', action: 'setupCalls' },
+  { keys: ['s'], does: 'Show or hide the setup calls', action: 'setupCalls' },
   { keys: ['i'], does: 'Play the introduction', action: 'introduction' },
   { keys: ['Escape'], does: 'Skip the introduction', action: 'skip' },
   { keys: ['?'], does: 'Show this help', action: 'help' },

@@ -72,7 +72,7 @@ export class WaitDiagram extends HTMLElement {
       width,
       height,
       role: 'img',
-      'aria-label': 'Which process waits for which: the list below says the same.',
+      'aria-label': 'Diagram of which process waits for which. The list below contains the same information.',
     });
     for (const { from, to, text } of edges) {
       const [a, b] = [byKey.get(from), byKey.get(to)];

@@ -282,7 +282,7 @@ export function parseTrace(content) {
   try {
     trace = JSON.parse(content);
   } catch (error) {
-    refuse(`This is no JSON file: ${/** @type {Error} */ (error).message.slice(0, 200)}.`);
+    refuse(`This is not a JSON file: ${/** @type {Error} */ (error).message.slice(0, 200)}.`);
   }
   checkTrace(trace);
   return trace;

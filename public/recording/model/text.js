@@ -19,11 +19,11 @@ function endText({ about }) {
     case 'deadlock':
       return ' It ended in a deadlock: no process could continue.';
     case 'timeout':
-      return ' It was ended at the time limit.';
+      return ' It was stopped at the time limit.';
     case 'interrupted':
       return ' The recording was interrupted.';
     case 'limit':
-      return ' It was ended because it reached a limit of processes, threads or descriptors.';
+      return ' It was stopped because it reached a limit of processes, threads or descriptors.';
     default:
       return about.ended ? ` It ended: ${shortened(about.ended, 80)}.` : '';
   }
@@ -46,7 +46,7 @@ export function summaryOf(recording) {
     about.dropped > 0
       ? ` ${counted(about.dropped, 'later call')} ${about.dropped === 1 ? 'is' : 'are'} not in the recording.`
       : '';
-  const payloads = about.payloads ? '' : ' Payloads were left out.';
+  const payloads = about.payloads ? '' : ' Payloads are not included.';
   return `${who} made ${made} in ${manyProcesses(processes.length)}${threads} within ${duration(durationNs)}.${endText(recording)}${dropped}${payloads}`;
 }
 

@@ -59,7 +59,7 @@ export class FirstPlay extends HTMLElement {
       : 'the latest recordings';
     setText(
       this.#from,
-      `These are chosen moments of ${origin}, in slow motion: what two processes did for their first message. ` +
+      `These are selected moments of ${origin}, in slow motion. They show what two processes did for their first message. ` +
         'Nothing is simulated.',
     );
     this.#ended = false;

@@ -84,9 +84,9 @@ export class TraceBill extends HTMLElement {
     const note = h(
       'p',
       { class: 'soft' },
-      `The recording, in which the tracer keeps both processes in step, gives the number of crossings. ${syscall} is the time of ` +
+      `The number of crossings comes from the recording, in which the tracer keeps both processes in step. ${syscall} is the time of ` +
         `the machine’s cheapest system call. The time of a message is the median of ${untraced.runs} untraced runs of ` +
-        `${parameters.messages} messages sent without waiting; there, one call can take several messages, and one wake-up can ` +
+        `${parameters.messages} messages sent without waiting; in those runs, one call can take several messages, and one wake-up can ` +
         'serve several. The benchmark measures round trips.',
     );
     return [h('div', { class: 'bar', 'aria-hidden': 'true' }, this.#share), table, note];

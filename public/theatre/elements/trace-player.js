@@ -20,7 +20,7 @@ const RECORD = 'Record again';
 function provenance({ origin, recordedAt, environment, tool }) {
   const day = new Date(recordedAt).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
   const machine = `${environment.cpu}, ${environment.kernel}, ${environment.architecture}`;
-  const own = isLive ? '' : ' To record it on a machine of your own, run npx crossings-lab lab there.';
+  const own = isLive ? '' : ' To record it on your own machine, run npx crossings-lab lab there.';
   return origin === 'shipped'
     ? `Shipped with crossings ${tool?.version ?? ''}. Recorded on ${day} on ${machine}.${own}`
     : `Recorded by this lab on ${day} on ${machine}.`;
@@ -157,7 +157,7 @@ export class TracePlayer extends HTMLElement {
     const factor = ((last - first) * 1e6) / speed / elapsedNs;
     setText(
       this.#timeScale,
-      `Slowed down ${significant(factor, 2)} times; short gaps are enlarged more than long ones. Tracing slowed the processes too: ` +
+      `Slowed down ${significant(factor, 2)} times; short gaps are enlarged more than long ones. Tracing also slowed the processes down: ` +
         `a message took ${duration(traced)} traced, ${duration(trace.untraced.messageNs.median)} untraced.`,
     );
   }

@@ -60,10 +60,10 @@ export function firstPlay(pipe, ring) {
   const none = crossingsPerMessage(ring);
   const frames = [...framesOf(pipe, (index) => (isReceived(pipe, index) ? 1 : 0)), ...framesOf(ring, () => 2)];
   const sentences = [
-    'A pipe is a buffer in the kernel, the core of the operating system: to send, the writer crosses the wall with write(), and the kernel copies the message in.',
+    'A pipe is a buffer in the kernel, the core of the operating system. To send, the writer crosses the wall with write(), and the kernel copies the message in.',
     `The reader crosses the wall with read(), and the kernel copies the message out: ${crossingCount(each)} crossings for a ` +
       `message, ${crossingCount(2 * each)} for a message and its answer.`,
-    `A ring is memory that both processes share: the message stays where the writer stored it, the reader reads it there, ` +
+    `A ring is memory that both processes share. The message stays where the writer stored it, the reader reads it there, ` +
       `and neither crosses a wall: ${counted(none, 'crossing')}.`,
   ];
   return { frames, sentences };
