@@ -48,7 +48,7 @@ describe('invalid arguments end with exit status 2 and one line that names what 
     [['bench', '--json'], '--json', '--json <file>'],
     [['bench', '--json', 'x', '--csv', './x'], './x', '--json and --csv'],
     [['sweep', '--json', 'x', '--csv', './x'], './x', '--json and --csv'],
-    [['bench', '--against', ''], '""', 'a checkout of crossings'],
+    [['bench', '--against', ''], '""', 'a built checkout of crossings'],
     [['bench', '--against', '/dev/null'], '/dev/null', 'it is not a folder'],
     [['prove', '--disassembly', '--messages', '4'], '--messages', '--disassembly'],
     [['sweep', '--total', '100', '--sizes', '64,4KiB'], '"100"', '4096 bytes'],

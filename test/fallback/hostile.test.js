@@ -41,15 +41,15 @@ async function victim(options = {}) {
 
 describe('a client whose hello is', () => {
   test.each([
-    ['garbage', Buffer.alloc(HELLO_BYTES, 0x41), 'ERR_PROTOCOL', 'not a channel'],
+    ['garbage', Buffer.alloc(HELLO_BYTES, 0x41), 'ERR_PROTOCOL', 'does not use'],
     [
       'a request for a web page',
       Buffer.from(`GET / HTTP/1.1\r\nHost: ${'x'.repeat(40)}\r\n\r\n`),
       'ERR_PROTOCOL',
-      'not a channel',
+      'does not use',
     ],
     ['of another version', writeHello(CAPACITY, null).fill(9, 4, 5), 'ERR_PROTOCOL', 'version 9'],
-    ['a capacity of 3', writeHello(3, null), 'ERR_PROTOCOL', 'invalid capacity 3'],
+    ['a capacity of 3', writeHello(3, null), 'ERR_PROTOCOL', 'invalid capacity, 3'],
     ['a capacity of 2^31', writeHello(2 ** 31, null), 'ERR_PROTOCOL', 'invalid capacity'],
     ['a capacity of 2^30', writeHello(2 ** 30, null), 'ERR_LIMIT_EXCEEDED', 'maxPeerCapacity'],
     [
