@@ -162,7 +162,7 @@ crossings_status crossings_connect(const char *path, const crossings_options *gi
 void crossings_close(crossings_channel *channel) {
     if (!channel)
         return;
-    bool ours = channel->owner == getpid(); /* false in a forked child, whose parent goes on using the channel */
+    bool ours = channel->owner == getpid(); /* false in a forked child, whose parent continues to use the channel */
     if (ours && channel->writer.mine) {     /* the handshake has finished */
         ring_publish(&channel->writer);
         ring_store_release(&channel->mine.header->closed, 1); /* pairs with the acquire in check_peer() of messages.c */

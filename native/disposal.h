@@ -1,7 +1,7 @@
 /*
  * Closing what a peer has passed, without ever waiting. close() can wait for hours: for the unsent data of a TCP socket
  * that lingers, or for the daemon of a FUSE file system. So only memfds and pipes are closed here; everything else is
- * closed by a thread of its own. Closing a socket also closes the descriptors that wait in it. Included by handshake.c
+ * closed by a separate thread. Closing a socket also closes the descriptors that wait in it. Included by handshake.c
  * only.
  */
 #ifndef CROSSINGS_DISPOSAL_H
@@ -167,8 +167,8 @@ static inline void disposal_close_received(const int *fds, size_t count) {
  * packets do not end. Descriptors are never received, because a process at its limit of descriptors receives them only
  * in part, and the kernel would close the others on this thread. */
 static inline bool disposal_empty(int fd) {
-    /* The sender's credentials, which tell an empty packet from the end, fit into this buffer. Descriptors come after
-     * them, and do not fit. */
+    /* The sender's credentials, which distinguish an empty packet from the end, fit into this buffer. Descriptors come
+     * after them, and do not fit. */
     union {
         struct cmsghdr header; /* only for its alignment */
         char bytes[CMSG_SPACE(sizeof(struct ucred))];

@@ -231,7 +231,7 @@ enum handshake_status handshake_accept(int listener, int *fd) {
 
 /* The claim is a name in the abstract namespace: the kernel gives a socket one name only, and all processes that have
  * the socket share it. The name is random, because two sockets cannot have the same one. Where the kernel refuses for
- * any other reason, or the socket has the name of its listener, nothing is claimed and the caller goes on. */
+ * any other reason, or the socket has the name of its listener, nothing is claimed and the caller continues. */
 #define CLAIM_PREFIX "crossings-end-"
 
 bool handshake_claim(int fd) {
@@ -288,8 +288,8 @@ enum handshake_status handshake_send(int fd, const struct region *mine) {
     return errno == EPIPE || errno == ECONNRESET ? HANDSHAKE_PEER_GONE : HANDSHAKE_SYSTEM;
 }
 
-/* Does the peer ask for authenticated frames if and only if this side does? If not, tell the peer with a hello without
- * a descriptor: it may not have this side's hello yet. */
+/* Does the peer ask for authenticated frames if and only if this side does? If not, send the peer a hello without a
+ * descriptor, which reports this: it may not have this side's hello yet. */
 static bool agree(int fd, const struct hello *hello, bool authenticated, char *reason) {
     if (authenticated == !!(hello->flags & RING_FLAG_AUTHENTICATED))
         return true;

@@ -42,10 +42,10 @@ enum handshake_status handshake_listen(const char *path, bool others, bool unloc
                                        struct handshake_listener *listener);
 /* Stop listening: remove the file, unless another listener has replaced it, and close the socket. */
 void handshake_unlisten(const struct handshake_listener *listener);
-/* Close a socket that is connected to a peer, whatever the peer has sent, and without waiting. The peer sees the end
- * now, even if another process holds the socket too. */
+/* Close a socket that is connected to a peer, no matter what the peer has sent, and without waiting. The peer sees the
+ * end now, even if another process holds the socket too. */
 void handshake_close(int fd);
-/* Close the socket of a listener, with the clients that nobody has accepted. */
+/* Close the socket of a listener, with the clients that were not accepted. */
 void handshake_close_listener(int fd);
 /* Accept the next client. HANDSHAKE_AGAIN: no client is waiting. */
 enum handshake_status handshake_accept(int listener, int *fd);

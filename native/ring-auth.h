@@ -4,7 +4,7 @@
  * and what it does and does not protect against.
  *
  * The writer signs the caller's message, not its copy in shared memory. The reader checks its own copy, not the shared
- * memory. So memory that changes in between, by whatever means, never passes as the message that was sent.
+ * memory. So memory that changes in between, for any reason, is never accepted as the message that was sent.
  */
 #ifndef CROSSINGS_RING_AUTH_H
 #define CROSSINGS_RING_AUTH_H

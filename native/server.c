@@ -109,7 +109,7 @@ static crossings_status make_room(crossings_server *server, crossings_channel **
     return status;
 }
 
-/* Accept one client and start its handshake. CROSSINGS_AGAIN: go on. */
+/* Accept one client and start its handshake. CROSSINGS_AGAIN: continue. */
 static crossings_status accept_client(crossings_server *server, crossings_channel **result) {
     if (server->count == MAX_HANDSHAKES) {
         crossings_status status = make_room(server, result);
@@ -172,7 +172,7 @@ void crossings_unlisten(crossings_server *server) {
         crossings_close(take_handshake(server, server->count - 1));
     if (server->owner == getpid()) {
         handshake_unlisten(&server->listener);
-    } else { /* a forked child: the parent goes on listening */
+    } else { /* a forked child: the parent continues to listen */
         close(server->listener.fd);
         close(server->listener.folder);
     }

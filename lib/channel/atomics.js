@@ -1,14 +1,14 @@
 'use strict';
 // The Atomics that the ring uses. They are JavaScript's own wherever JavaScript can use the mapped memory. Two kinds of runtimes
-// cannot; there, the addon does it, on behalf of the same code:
+// cannot; there, the addon performs the accesses, and the code that calls them stays the same:
 //
 // - Bun. JavaScriptCore's optimizing compiler makes Atomics.load a `lock cmpxchg`, which writes back what it has read. The peer's
 //   region is mapped read-only, so it ends the process. A plain read is no substitute: the compiler may move it out of a loop or
-//   past other reads, and so may an arm64 processor. So the addon copies the peer's frames into a private mirror. The own region
-//   is mapped as ever.
-// - Runtimes whose buffers may be over no memory but their own, such as Electron. There, the own region has a mirror, too.
+//   past other reads, and so may an arm64 processor. So the addon copies the peer's frames into a private mirror. This
+//   process's own region is mapped as usual.
+// - Runtimes that allow buffers only over memory they have allocated, such as Electron. There, the own region has a mirror, too.
 //
-// A mirror has the layout of its region (native/ring-copy.h). What a load must order is ordered in the addon: once a frame is in
+// A mirror has the layout of its region (native/ring-copy.h). The addon provides the memory order of the loads: once a frame is in
 // the mirror, no other process or thread can change it, and plain reads see all of it.
 const { HEADER_BYTES } = require('./layout.js');
 const { native } = require('./native.js');
@@ -54,7 +54,7 @@ function store(words, index, value) {
 function add(words, index, value) {
   if (words.handle === undefined) return Atomics.add(words, index, value);
   native.addWord(words.handle, index, value);
-  return 0; // nobody asks for the old value
+  return 0; // no caller uses the old value
 }
 
 /** @type {{load: typeof load, store: typeof store, add: typeof add}} */

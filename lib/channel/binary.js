@@ -1,5 +1,5 @@
 'use strict';
-// Finds the compiled files: what this checkout has compiled, otherwise what was compiled in advance for this platform.
+// Finds the compiled files: those compiled in this checkout, or else the prebuilt ones for this platform.
 const { existsSync, readFileSync } = require('node:fs');
 const { join } = require('node:path');
 
@@ -7,7 +7,7 @@ const root = join(__dirname, '..', '..');
 
 const BUILDS = 'Linux on x64 and arm64, with glibc 2.28 or later or with musl';
 
-/** The C library of this process. A musl process has musl's loader mapped, whatever else the machine has installed. */
+/** The C library of this process. A musl process has musl's loader mapped, no matter what else is installed. */
 function libc() {
   try {
     return readFileSync('/proc/self/maps', 'latin1').includes('/ld-musl-') ? 'musl' : 'glibc';

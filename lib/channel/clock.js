@@ -1,17 +1,18 @@
 'use strict';
-// The clock and the timers of this room, taken once when it is loaded. Test libraries replace the globals later; with a clock that
-// stands still, a wait that polls would never end. If they have done so before, a turn of the event loop is waited for by other means.
+// The clock and the timers of this room, saved once when it is loaded. Test libraries may replace the globals later, and with a clock
+// that stands still, a wait that polls would never end. If they were replaced before, this file waits for a turn of the event loop in
+// other ways.
 const { performance } = require('node:perf_hooks');
 const timers = require('node:timers');
 const { scheduler } = require('node:timers/promises');
 const { isNode } = require('./runtime.js');
 
-/** The monotonic clock, in milliseconds. The method of the prototype, which Bun's has not: a replacement is a property of the object. */
+/** The monotonic clock, in milliseconds. Uses the prototype's method (Bun has none), because a replacement is a property of the object. */
 const now = (Object.getPrototypeOf(performance).now ?? performance.now).bind(performance);
 
 /**
- * Is this setImmediate() the runtime's own? Most replacements have another name. Sinon's have the same, so the source is looked at, too;
- * that of other runtimes than Node is not known.
+ * Is this setImmediate() the runtime's own? Most replacements have another name. Sinon's has the same name, so in Node the source is
+ * checked, too.
  * @param {Function} call
  */
 function isGenuine(call) {
@@ -30,7 +31,7 @@ const setTimeout = areGenuine
   : /** @type {any} */ ((/** @type {any} */ ...args) => Reflect.apply(timers.setTimeout, undefined, args));
 /**
  * Call in `ms` milliseconds, without keeping the process alive. If the timers are replaced, the wait for a word that never changes
- * serves as one: it has a time limit of its own, and Node does not wait for its end.
+ * serves as one: it has its own time limit, and Node does not wait for its end.
  * @type {(call: () => void, ms: number) => void}
  */
 const callUnreferenced = areGenuine

@@ -31,7 +31,7 @@ const NUMBER_BYTES = 4;
 const openConnections = new Set();
 let exiting = false;
 
-/** A send() is published at the end of its tick at the latest. process.exit() may be called before that, and the exit has no end of a tick. */
+/** A send() is published at the end of its tick at the latest. process.exit() may be called earlier, and then the tick never ends. */
 function publishAtExit() {
   exiting = true;
   for (const connection of openConnections) connection.flush();

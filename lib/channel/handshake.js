@@ -134,7 +134,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
     }
   }
 
-  /** Repeat what fails for want of descriptors while a server can release some. @template T @param {() => T} attempt @returns {T} */
+  /** Repeat an attempt that fails for lack of descriptors, as long as the server can release some. @template T @param {() => T} attempt @returns {T} */
   function withRoom(attempt) {
     for (;;) {
       try {
@@ -181,8 +181,8 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
     checks?.admit(peer.uid);
     poll();
     if (claims) claim();
-    // A server sends its hello only when it has the client's: a client that says nothing then costs it one descriptor, and
-    // leaves none on its way. The kernel limits how many of a user's descriptors may be on their way at a time.
+    // A server sends its hello only when it has the client's, so a silent client costs it one descriptor and leaves none
+    // in flight. The kernel limits how many of a user's descriptors may be in flight at a time.
     if (!checks) {
       mine = withRoom(() => createRegion(options));
       sendHello(mine);

@@ -68,7 +68,7 @@ class Listener {
   }
 
   close() {
-    this.#poller?.close(); // before the descriptor: the event loop of a worker goes on after its 'exit' event
+    this.#poller?.close(); // before the descriptor: the event loop of a worker continues after its 'exit' event
     native.unlisten(this.#fd);
   }
 }

@@ -200,7 +200,7 @@ function isPlain(bytes) {
   return (prototype === Buffer.prototype || prototype === Uint8Array.prototype) && !Object.hasOwn(bytes, 'length');
 }
 
-/** A view of the same memory, whatever a subclass or a property claims about its length. @param {Uint8Array} bytes */
+/** A view of the same memory, no matter what length a subclass or a property claims. @param {Uint8Array} bytes */
 function plainView(bytes) {
   return new Uint8Array(bufferOf(bytes), offsetOf(bytes), lengthOf(bytes));
 }

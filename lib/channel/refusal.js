@@ -1,5 +1,5 @@
 'use strict';
-// How a handler's error travels to the requester: its message and, where it has them, its name and its code, separated by zero bytes.
+// How a handler's error is sent to the requester: its message and, if it has them, its name and its code, separated by zero bytes.
 const { isNativeError } = require('node:util').types;
 const { CrossingsError } = require('./errors.js');
 

@@ -53,7 +53,7 @@ class Responder {
     if (this.hasReady) this.#onReady();
   }
 
-  /** The channel has ended: nobody gets a response any more. */
+  /** The channel has ended: no request gets a response any more. */
   end() {
     this.#handler = null;
     this.#waiting = new Queue();

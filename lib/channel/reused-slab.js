@@ -15,14 +15,14 @@ class ReusedSlab {
   /** @type {number[]} */ #starts = [];
   /** @type {number[]} */ #sizes = [];
 
-  /** @param {number} bytes size of the memory. It never grows, whatever the peer sends */
+  /** @param {number} bytes size of the memory. It never grows, no matter what the peer sends */
   constructor(bytes) {
     this.#memory = newMemory(bytes);
     this.#bytes = new Uint8Array(this.#memory);
     this.#longs = new BigInt64Array(this.#memory);
   }
 
-  /** The caller has done with all messages so far. */
+  /** The caller no longer uses any earlier message. */
   clear() {
     this.#used = 0;
     this.#count = 0;

@@ -1,16 +1,16 @@
 'use strict';
-// What this JavaScript runtime allows. Node is the rule; Bun and Deno each lack something that the channel uses there.
+// What this JavaScript runtime allows. The channel is written for Node; Bun and Deno each lack something that it uses.
 //
-// For tests, the internal variable CROSSINGS_RUNTIME makes Node do without. It is a comma-separated list of no-uv-poll,
-// no-read-only-atomics, no-external-buffers, and refuse-external-buffers: then the addon gets them from no caller at all
-// (native/addon/regions.cc).
+// For tests, the internal variable CROSSINGS_RUNTIME makes Node behave as if it lacked the same. It is a comma-separated list of
+// no-uv-poll, no-read-only-atomics, no-external-buffers, and refuse-external-buffers, which makes the addon refuse them even if a
+// caller asks for them (native/addon/regions.cc).
 
 const { versions } = process;
 const isNode = versions.bun === undefined && versions.deno === undefined && !('Deno' in globalThis);
 
 const simulated = (process.env.CROSSINGS_RUNTIME ?? '').split(',');
 
-/** @param {string} word @param {boolean} here is it so in this runtime? */
+/** @param {string} word @param {boolean} here does this runtime lack it? */
 const lacks = (word, here) => here || simulated.includes(word);
 
 /**
@@ -19,10 +19,10 @@ const lacks = (word, here) => here || simulated.includes(word);
  */
 const lacksLoopPoller = lacks('no-uv-poll', !isNode);
 
-/** Atomics.load() writes. It ends a process that loads from memory which it may only read. So it is in JavaScriptCore. */
+/** Atomics.load() writes, and so ends a process that loads from read-only memory. This is the case in JavaScriptCore. */
 const lacksReadOnlyAtomics = lacks('no-read-only-atomics', versions.bun !== undefined || versions.v8 === undefined);
 
-/** Buffers are over memory that the runtime has allocated, and over no other: so it is in Electron. @param {boolean} has did the addon get another one? */
+/** Buffers are allowed only over memory that the runtime has allocated, as in Electron. @param {boolean} has did the addon get another one? */
 const lacksExternalBuffers = (has) => lacks('no-external-buffers', !has);
 
 module.exports = { isNode, lacksExternalBuffers, lacksLoopPoller, lacksReadOnlyAtomics };

@@ -78,7 +78,7 @@ function resumeAll(waiting) {
 }
 
 /**
- * A new turn for those that do not keep the process alive. All of them continue in one turn with a budget of its own: otherwise
+ * A new turn for those that do not keep the process alive. All of them continue in one turn with its own budget: otherwise
  * one that always looks would spend the budget before the others continue.
  */
 function beginDelayed() {

@@ -3,7 +3,7 @@
 // user's channels count against another's.
 const { CrossingsError } = require('./errors.js');
 
-const FEW = 32; // channels, among which the closed ones may stay
+const FEW = 32; // channels; with at most this many, closed ones are not removed
 
 /**
  * @typedef {{capacity: number, handle: unknown}} Memory a region
