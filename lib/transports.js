@@ -1,6 +1,6 @@
 'use strict';
 // The public functions that make channels. Each checks its options and calls the transport that they name: shared memory, or sockets
-// for platforms without a build of the addon. Neither ever takes the place of the other by itself.
+// for platforms without a build of the addon. Neither ever replaces the other automatically.
 const sharedMemory = {
   ...require('./channel/channel-pair.js'),
   ...require('./channel/connect.js'),

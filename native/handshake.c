@@ -203,7 +203,7 @@ void handshake_close(int fd) {
 
 void handshake_close_listener(int fd) {
     int client;
-    shutdown(fd, SHUT_RD); /* nobody can connect any more */
+    shutdown(fd, SHUT_RD); /* no client can connect any more */
     while ((client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
         handshake_close(client);
     if (errno == EMFILE || errno == ENFILE)

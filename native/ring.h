@@ -91,7 +91,7 @@ RING_ASSERT(RING_MIN_CAPACITY >= 2 * RING_LINE_BYTES, "a frame and the end mark 
 RING_ASSERT((RING_MAX_CAPACITY & (RING_MAX_CAPACITY - 1)) == 0, "a power of two");
 
 /* The size in bytes, padding included, of a frame at `position` with a payload of `size` bytes. After a frame of at
- * most one cache line, the next one starts on a line of its own. A longer frame is padded to a multiple of 8 only. */
+ * most one cache line, the next one starts on a new line. A longer frame is padded to a multiple of 8 only. */
 static inline uint32_t ring_frame_bytes(uint32_t position, uint32_t size) {
     uint32_t bytes = (RING_FRAME_HEADER_BYTES + size + RING_FRAME_ALIGN - 1) & ~(RING_FRAME_ALIGN - 1);
     return bytes > RING_LINE_BYTES ? bytes : bytes + (-(position + bytes) & (RING_LINE_BYTES - 1));

@@ -64,7 +64,7 @@ class Connections {
   }
 
   /**
-   * Whether to answer a request. Only the path of a resource here is a valid target, since nobody uses the lab as a proxy. A
+   * Whether to answer a request. Only the path of a resource here is a valid target, because the lab is not a proxy. A
    * client that does not wait for an answer before it sends its next request is disconnected: browsers wait, and a thousand
    * requests in one packet would keep all others waiting.
    * @param {Request} request

@@ -102,7 +102,7 @@ async function writeData(folder, ask) {
     await save(`${path}/perfetto`);
     recorded.push(mechanism);
   }
-  // Nobody can record with a copy, whatever this machine permits.
+  // A copy cannot record, no matter what this machine permits.
   const tracing = { allowed: false, reason: 'a copy of the lab has no server.' };
   write('mechanisms.json', JSON.stringify({ ...lab, mechanisms: recorded, tracing, running: null, runningKind: null }));
   for (const path of ['experiments', 'gates', 'glossary']) await save(path);

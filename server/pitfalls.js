@@ -7,7 +7,7 @@ const { findPitfall } = require('../lib/lessons/folders.js');
 const { listAll, runPitfall, shippedRun, sourcesOf } = require('../lib/lessons/pitfalls.js');
 const { HttpError } = require('./http-error.js');
 
-const LIMIT_MS = 60_000; // of both programs together; each has a smaller limit of its own
+const LIMIT_MS = 60_000; // of both programs together; each also has its own smaller limit
 
 /** @param {string} name */
 function find(name) {

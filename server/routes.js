@@ -21,7 +21,7 @@ const { beginStream } = require('./subscribers.js');
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
 
 const BODY_LIMIT = '16kb';
-/** Of a run that is compared. A thorough run of all mechanisms has a tenth of the samples. Comparing takes time, during which nobody else is served. */
+/** Of a run that is compared. A thorough run of all mechanisms has a tenth of the samples. Comparing takes time, during which no other client is served. */
 const MOST_COMPARED = { results: 100, samples: 5000 };
 
 /** The file formats of a run: conversion, media type, extension. An experiment has no Markdown. */

@@ -73,7 +73,7 @@ const quoted = (value) => (value ? JSON.stringify(String(value).slice(0, 80)) : 
 const wrongOrigin = (source) =>
   new HttpError(403, 'ERR_ORIGIN', `This request must come from one of the lab’s own pages; got ${source}.`);
 
-/** Another site can point a name of its own at 127.0.0.1 (DNS rebinding), so only our names are accepted. @param {string[]} hosts @returns {Handler} */
+/** Another site can point its own domain name at 127.0.0.1 (DNS rebinding), so only our names are accepted. @param {string[]} hosts @returns {Handler} */
 const checkHost = (hosts) => (request, _response, next) => {
   const named = request.headersDistinct.host ?? [];
   if (named.length !== 1 || !hosts.includes(named[0].toLowerCase())) {

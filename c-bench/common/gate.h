@@ -1,5 +1,5 @@
 /*
- * Forking: children that end with their parent, and gates at which a process waits until another lets it go on.
+ * Forking: children that end with their parent, and gates at which a process waits until another lets it continue.
  *
  * A gate is a pipe. Opening it writes one byte, which lets one waiting process pass. A wait fails when no process is
  * left that could open the gate.

@@ -22,7 +22,7 @@ const maxMessage = (capacity) => capacity - 2 * FRAME_HEADER_BYTES;
 
 /**
  * The size in bytes, padding included, of a frame at `position` with a payload of `size` bytes. After a frame of at most one
- * cache line, the next one starts on a line of its own. A longer frame is padded to a multiple of 8 only.
+ * cache line, the next one starts on a new line. A longer frame is padded to a multiple of 8 only.
  * @param {number} position
  * @param {number} size
  */

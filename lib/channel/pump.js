@@ -106,7 +106,7 @@ class Pump {
     if (!this.#wakesSoon) this.#wakeSoon();
   }
 
-  /** A method of its own: a closure in looked() would make V8 allocate a context for it in each unsuccessful call. */
+  /** A separate method: a closure in looked() would make V8 allocate a context for it in each unsuccessful call. */
   #wakeSoon() {
     DONE.then(() => {
       this.#wakesSoon = false;

@@ -29,7 +29,7 @@ class ReusedSlab {
   }
 
   /**
-   * Copy the payload of the frame that the reader's peek() found. A message that does not fit gets memory of its own.
+   * Copy the payload of the frame that the reader's peek() found. A message that does not fit gets its own memory.
    * @param {InstanceType<typeof import('./ring-reader.js').RingReader>} reader
    * @param {number} from offset of the payload in sourceBytes
    * @param {number} size of the payload

@@ -1,5 +1,5 @@
 'use strict';
-// Uses AbortSignals only through the members of their prototype. A signal may have members of its own with the same names;
+// Uses AbortSignals only through the members of their prototype. A signal object may have its own members with the same names;
 // one that throws would end the loop that serves a channel and leave its other calls waiting.
 const { addEventListener, removeEventListener } = EventTarget.prototype;
 

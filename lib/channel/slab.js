@@ -6,7 +6,7 @@ const { markAsUntransferable } = require('node:worker_threads');
 const turn = require('./turn.js');
 
 const SLAB_BYTES = 64 * 1024;
-const LOOP_COPY_BYTES = 1024; // larger messages get memory of their own
+const LOOP_COPY_BYTES = 1024; // larger messages get their own memory
 
 /** @type {new (memory: ArrayBuffer, offset: number, length: number) => Buffer} */
 const FastBuffer = findFastBuffer();
@@ -36,7 +36,7 @@ function newMemory(bytes) {
 }
 
 /**
- * Copy a payload to memory of its own. The parameters are those of Slab.copy().
+ * Copy a payload to its own memory. The parameters are those of Slab.copy().
  * @param {InstanceType<typeof import('./ring-reader.js').RingReader>} reader
  * @param {number} from
  * @param {number} size

@@ -1,6 +1,6 @@
 'use strict';
 // The file of a Unix socket. Only this user may connect, unless others are allowed; the file that a dead server left behind is
-// replaced; nobody else's file is ever removed. A socket is bound under a name that nobody knows and then linked to its path,
+// replaced; no other process's file is ever removed. A socket is bound under a secret name and then linked to its path,
 // because only a link fails if the path has been taken in the meantime.
 const { chmodSync, linkSync, lstatSync, renameSync, rmSync, unlinkSync } = require('node:fs');
 const { isMainThread } = require('node:worker_threads');

@@ -41,7 +41,7 @@ function fitting(path) {
   );
 }
 
-/** A name in the same folder that nobody uses, and that is no longer than the limit if `path` is not. @param {string} path */
+/** An unused name in the same folder, which is no longer than the limit if `path` is not. @param {string} path */
 function neighbor(path) {
   const folder = dirname(path);
   const left = MAX_FILE_BYTES - Buffer.byteLength(folder) - 1;

@@ -3,7 +3,7 @@
 // ended a sleep, the release that the other side saw.
 //
 // The tracer sees the return of a call slightly late, so the returns of two processes may appear in the wrong order.
-// But bytes cannot be read before they are written, so a cause is made to end before its effect, whatever the tracer
+// But bytes cannot be read before they are written, so a cause is made to end before its effect, no matter what the tracer
 // saw.
 
 /** @typedef {import('./objects.js').Effect} Effect */

@@ -104,7 +104,7 @@ napi_value PushFrames(napi_env env, napi_callback_info info) {
     return nullptr;
 }
 
-// attachMirror(handle, memory): an ArrayBuffer as large as the mapped region, that nobody else uses
+// attachMirror(handle, memory): an ArrayBuffer as large as the mapped region, used by nothing else
 napi_value AttachMirror(napi_env env, napi_callback_info info) {
     Arguments given(env, info);
     void *memory = nullptr;

@@ -25,7 +25,7 @@ class Descriptors {
     /* This thread owns a new listener. Returns its descriptor. */
     int hold(const struct handshake_listener &listener);
 
-    /* Take a descriptor into use: a free one of this thread, or one that nobody in this process owns, such as an
+    /* Take a descriptor into use: a free one of this thread, or one that nothing in this process owns, such as an
      * inherited one. Programs that this process starts will not inherit it. False: it is in use, or another thread's.
      */
     bool use(int fd);

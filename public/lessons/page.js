@@ -45,7 +45,7 @@ function confinedIn(confinement) {
   if (!confinement) return '';
   const { namespaces, refused } = confinement;
   if (namespaces) return ` The program ran with limits, in its own namespaces (${namespaces}).`;
-  return ` The program ran with limits, and without namespaces of its own${refused ? ` (${refused})` : ''}.`;
+  return ` The program ran with limits, and without its own namespaces${refused ? ` (${refused})` : ''}.`;
 }
 
 /** Where and when a run was made. @param {LessonRunAnswer} run */

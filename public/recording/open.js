@@ -8,7 +8,7 @@ import { LIMITS } from './model/limits.js';
 /** @type {() => void} ends the reading in progress */
 let cancel = () => {};
 
-/** Only the latest reading goes on. @param {Blob | string} source @returns {Promise<Recording>} */
+/** Only the latest reading continues. @param {Blob | string} source @returns {Promise<Recording>} */
 export function readRecording(source) {
   cancel();
   const size = typeof source === 'string' ? source.length : source.size;

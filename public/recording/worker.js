@@ -1,4 +1,4 @@
-// Reads, checks and prepares a recording in a thread of its own, so that the page never freezes, whatever the file contains.
+// Reads, checks and prepares a recording in a separate thread, so that the page never freezes, no matter what the file contains.
 import { parseTrace, RecordingError } from './model/check.js';
 import { buffersOf, recordingOf } from './model/recording.js';
 
@@ -21,6 +21,7 @@ self.onmessage = async ({ data }) => {
 function sentenceOf(error) {
   if (error instanceof RecordingError) return error.message;
   const { name, message } = /** @type {Error} */ (error);
-  if (name === 'NotReadableError') return 'The file cannot be read. Check that it still exists and that you have permission to read it.';
+  if (name === 'NotReadableError')
+    return 'The file cannot be read. Check that it still exists and that you have permission to read it.';
   return `The recording cannot be opened: ${message.slice(0, 200)}`;
 }

@@ -1,6 +1,6 @@
 // One session of the theatre: the view, the recordings that it names, and their common playback. It knows no element of the page.
 // Events: "loading" (detail: does it begin?), "recordings" (new recordings or new display times), "ready" (the view is complete)
-// and "error" (detail: a sentence). The playback has events of its own.
+// and "error" (detail: a sentence). The playback has its own events.
 import { call } from '../shared/api.js';
 import { FIRST } from './address.js';
 import { Playback, SPEEDS } from './model/playback.js';

@@ -91,7 +91,7 @@ function verdictOf({ difference: { low, high }, better, noise }, adjustedP) {
  * The answers to all questions of one comparison. A verdict requires both: a rank test that remains below 5 % after Holm's
  * correction for the number of questions, and an interval entirely beyond the noise.
  * @param {readonly Question[]} questions
- * @param {boolean} [trusted] false: the samples allow no verdict, whatever they say
+ * @param {boolean} [trusted] false: the samples allow no verdict, no matter what they show
  * @returns {Answer[]}
  */
 function answer(questions, trusted = true) {

@@ -179,7 +179,7 @@ const ROWS = [
     values: ({ samples }) => samples.timerLateness,
   },
   {
-    // The promise that the event loop lives, whatever arrives: docs/reliability.md.
+    // The promise that the event loop keeps running, no matter what arrives: docs/reliability.md.
     what: 'lateness of a 1 ms timer under a flood of messages, p99',
     bound: 'most',
     goal: 5,
@@ -187,7 +187,7 @@ const ROWS = [
     values: ({ samples }) => samples.floodLateness,
   },
   {
-    // The latest of some thousand: for information only, since it also holds whatever else the machine did meanwhile.
+    // The latest of some thousand: for information only, since it also includes anything else that the machine did meanwhile.
     what: 'lateness of a 1 ms timer under a flood of messages, worst',
     bound: 'most',
     goal: null,

@@ -48,7 +48,7 @@ const WORK = {
  * @property {boolean} [text] messages are strings
  * @property {boolean} [oneProcess] both sides are threads of one process
  * @property {boolean} [oneCore] both sides share the first core
- * @property {string} [ratioWith] the transport whose ratios need this one; it has no row of its own in the table
+ * @property {string} [ratioWith] the transport whose ratios need this one; it has no separate row in the table
  * @property {(place: Place) => Promise<End>} start opens the first side's end and starts the other side
  * @property {(sizeBytes: number) => Promise<End>} join opens the other side's end
  *

@@ -37,7 +37,7 @@ function explainCycle({ cycle: { source, GHz, coreGHz } }) {
     const own =
       coreGHz === null || GHz === null ? '' : ` ${core}, so one tick is ${significant(coreGHz / GHz)} core cycles.`;
     return (
-      `A cycle here is a tick of the time-stamp counter, which runs at ${significant(GHz, 4)} GHz whatever the core's ` +
+      `A cycle here is a tick of the time-stamp counter, which runs at ${significant(GHz, 4)} GHz regardless of the core's ` +
       `speed.${own}`
     );
   }

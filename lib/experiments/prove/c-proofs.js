@@ -1,5 +1,5 @@
 'use strict';
-// The proofs and controls in C: crossings-prove runs each in two processes of its own.
+// The proofs and controls in C: crossings-prove runs each in two new processes.
 const { eventOf, runProgram } = require('../../measure/programs.js');
 const { conclude, obstacle } = require('./proof.js');
 

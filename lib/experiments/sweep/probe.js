@@ -124,7 +124,7 @@ async function probe(plan, effort, run, signal, instruments) {
         const samples = samplesOf(await line.run([...common, ...points]));
         if (round > 0) line.rounds.push(samples);
       } catch (error) {
-        // On a busy machine, an instrument may lose records. The sweep goes on without it.
+        // On a busy machine, an instrument may lose records. The sweep continues without it.
         signal?.throwIfAborted();
         if (line === plain) throw error;
         lines.delete(name);

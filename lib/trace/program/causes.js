@@ -1,6 +1,6 @@
 'use strict';
 // Which event of another thread ended a sleep, as far as the calls tell: the write whose bytes a read returned, the
-// wake-up of a futex, the end of a child. A sleep that the kernel ended for reasons of its own has no cause.
+// wake-up of a futex, the end of a child. A sleep that the kernel ended for its own reasons has no cause.
 const { addressKey } = require('../values.js');
 
 /** @typedef {import('./recorder.js').ProgramCall} ProgramCall */

@@ -180,7 +180,7 @@ class Scene {
       ? isPrivate
         ? ', which only its own process can wake'
         : ''
-      : ', which nobody else can wake';
+      : ', which nothing else can wake';
     return { text: `sleeps in futex() on the word at ${args[0]}${which}`, wakers };
   }
 

@@ -97,7 +97,7 @@ function holdersText(recording, holders, one) {
   const connected = one.end === 'read' || one.end === 'write' || peer >= 0;
   if (listens || ['file', 'folder', 'device', 'terminal'].includes(kind)) return '';
   if (holders.length === 0 && (outside || (remote && peer < 0))) return 'a process that was not recorded';
-  if (holders.length === 0) return connected ? 'nobody' : '–';
+  if (holders.length === 0) return connected ? 'no process' : '–';
   /** @type {Map<number, number[]>} */
   const byProcess = new Map();
   for (const { pid, fd } of holders) byProcess.set(pid, [...(byProcess.get(pid) ?? []), fd]);

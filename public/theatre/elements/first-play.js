@@ -1,5 +1,5 @@
 // <first-play>: one message travels through a pipe and then through a ring, slowly, on a large stage, with three sentences.
-// Events: "end" when the last moment is shown for the first time, "leave" when the user wants to go on.
+// Events: "end" when the last moment is shown for the first time, "leave" when the user wants to continue.
 import './crossing-tally.js';
 import './trace-stage.js';
 import { announce } from '../../shared/announce.js';
