@@ -4,7 +4,7 @@
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { describeInBrowser, expectAccessible, launchBrowser, openPage, startLab } = require('./browser.js');
-const { inCi } = require('./in-ci.js');
+const { testInCi } = require('./in-ci.js');
 const { root } = require('./support.js');
 const { callOf, crowd, deadlock, traceOf } = require('./tools/recordings.js');
 
@@ -173,7 +173,7 @@ describeInBrowser('a recording of any program', () => {
     expect(await page.locator('img, script:not([src])').count()).toBe(0); // the payload is text, never HTML
   });
 
-  test.each(MECHANISMS)('the shipped recording of %s opens by its address, with every event', async (name) => {
+  const shippedOpens = (/** @type {string} */ name) => async () => {
     const one = await openPage(browser, lab, `/recording.html?recording=${name}`);
     await one.locator('#recording').waitFor();
     const { events, title } = JSON.parse(shipped(name));
@@ -182,7 +182,11 @@ describeInBrowser('a recording of any program', () => {
     expect(await one.locator('nav [aria-current]').textContent()).toBe('Your program');
     expect(one.troubles()).toEqual([]);
     await one.close();
-  });
+  };
+  for (const name of MECHANISMS) {
+    const testThis = ['ring', 'uds'].includes(name) ? test : testInCi;
+    testThis(`the shipped recording of ${name} opens by its address, with every event`, shippedOpens(name));
+  }
 
   describe('the filter', () => {
     const trace = small();
@@ -518,22 +522,28 @@ describeInBrowser('a recording of any program', () => {
     });
   });
 
-  describe.each(/** @type {const} */ (['light', 'dark']))('%s', (colorScheme) => {
-    test.each(inCi ? [390, 1440] : [colorScheme === 'light' ? 390 : 1440])(
-      'is accessible, %i pixels wide',
-      async (width) => {
-        const one = await openPage(browser, lab, '/recording.html', { colorScheme, viewport: { width, height: 900 } });
-        await one.locator('#known a').first().waitFor();
-        await expectAccessible(one);
-        await open(deadlock(), one);
-        await expectAccessible(one);
-        await open(small(), one);
-        await one.locator('#filter-errors').check();
-        await expectAccessible(one);
-        expect(await one.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-        expect(one.troubles()).toEqual([]);
-        await one.close();
-      },
-    );
-  });
+  /** @param {'light' | 'dark'} colorScheme @param {number} width */
+  const isAccessible = (colorScheme, width) => async () => {
+    const one = await openPage(browser, lab, '/recording.html', { colorScheme, viewport: { width, height: 900 } });
+    await one.locator('#known a').first().waitFor();
+    await expectAccessible(one);
+    await open(deadlock(), one);
+    await expectAccessible(one);
+    await open(small(), one);
+    await one.locator('#filter-errors').check();
+    await expectAccessible(one);
+    await one.emulateMedia({ colorScheme: 'dark' });
+    await expectAccessible(one, { rules: ['color-contrast'] });
+    expect(await one.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    expect(one.troubles()).toEqual([]);
+    await one.close();
+  };
+  test('is accessible in light, 390 pixels wide, and in dark', isAccessible('light', 390));
+  for (const [colorScheme, width] of /** @type {const} */ ([
+    ['light', 1440],
+    ['dark', 390],
+    ['dark', 1440],
+  ])) {
+    testInCi(`is accessible in ${colorScheme}, ${width} pixels wide`, isAccessible(colorScheme, width));
+  }
 });

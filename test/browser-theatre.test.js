@@ -1,13 +1,17 @@
 /// <reference lib="dom" />
 'use strict';
 // The theatre in a real browser: played by keyboard, compared with the recording, stepped back, shared, checked by axe.
-const { inCi, onlyInCi } = require('./in-ci.js');
+const { inCi, testInCi } = require('./in-ci.js');
 const { describeInBrowser, expectAccessible, launchBrowser, openPage, startLab } = require('./browser.js');
 
 const MECHANISMS = ['ring', 'shm-spin', 'shm-sem', 'pipe', 'uds', 'tcp'];
+/** One mechanism with system calls and one without: the others differ in their recordings, and are tested in CI. */
+const SHORT = ['pipe', 'ring'];
 const STILL = /** @type {const} */ ({ reducedMotion: 'reduce' });
 /** Source and log: long, and styled the same in every mechanism and at every moment. */
 const TEXTS = ['.code', '.log'];
+/** The themes differ in nothing but colors. */
+const COLORS = { rules: ['color-contrast'] };
 
 /** @type {any} */ let lab;
 /** @type {any} */ let browser;
@@ -108,7 +112,7 @@ describeInBrowser('the theatre', () => {
     });
     afterAll(() => page?.close());
 
-    test.each(MECHANISMS)('%s is played to its end: the log is the recording', async (mechanism) => {
+    const played = (/** @type {string} */ mechanism) => async () => {
       const before = await page.locator('trace-player').getAttribute('data-mechanism');
       await page.keyboard.press('m');
       const to = MECHANISMS.indexOf(mechanism) - MECHANISMS.indexOf(before);
@@ -147,7 +151,13 @@ describeInBrowser('the theatre', () => {
         ]),
       );
       expect(page.troubles()).toEqual([]);
-    });
+    };
+    for (const mechanism of MECHANISMS) {
+      (SHORT.includes(mechanism) ? test : testInCi)(
+        `${mechanism} is played to its end: the log is the recording`,
+        played(mechanism),
+      );
+    }
   });
 
   describe('the introduction of a first visit', () => {
@@ -227,10 +237,8 @@ describeInBrowser('the theatre', () => {
       await page.close();
     });
 
-    test.each([
-      ['light', 390, {}],
-      ['dark', 1440, { rules: ['color-contrast'] }],
-    ])('axe finds no violation in %s, %i px wide, and it fits', async (colorScheme, width, only) => {
+    /** @param {'light' | 'dark'} colorScheme @param {number} width @param {any} only */
+    const fits = (colorScheme, width, only) => async () => {
       const page = await openIntroduction({ colorScheme, viewport: { width, height: 844 }, ...STILL });
       for (let i = 0; i < 30 && (await buttonOf(page)) !== 'Play again'; i++) {
         if (i === 3) await expectAccessible(page, only);
@@ -239,7 +247,9 @@ describeInBrowser('the theatre', () => {
       await expectAccessible(page, { ...only, except: TEXTS });
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
       await page.close();
-    });
+    };
+    test('axe finds no violation in light, 390 px wide, and it fits', fits('light', 390, {}));
+    testInCi('axe finds no violation in dark, 1440 px wide, and it fits', fits('dark', 1440, COLORS));
   });
 
   describe('the setup', () => {
@@ -258,29 +268,30 @@ describeInBrowser('the theatre', () => {
       await page.close();
     });
 
-    test('is never asked about in the quiz, folded or not', async () => {
-      for (const hash of ['mechanism=pipe&guess=1', 'mechanism=pipe&guess=1&at=0']) {
-        const page = await openTheatre(hash, STILL);
-        const { events } = await recordingOf(page, 'pipe');
-        const asked = events.filter((/** @type {any} */ { phase }) => phase === 'message');
-        const names = new Set(asked.map((/** @type {any} */ { name }) => name));
-        let questions = 0;
-        for (let i = 0; i < 30 && questions < 3; i++) {
-          await page.keyboard.press('ArrowRight');
-          const answers = await page.locator('#question button:not(.plain)').allTextContents();
-          expect(answers.filter((/** @type {string} */ answer) => !names.has(answer.split(': ')[1]))).toEqual([]);
-          if (answers.length === 0) continue;
-          questions++;
-          expect(answers.length).toBeGreaterThan(2);
-          await page.locator('#question .plain').click();
-        }
-        expect(questions).toBe(3);
-        await page.close();
+    /** @param {string} hash */
+    const neverAsked = (hash) => async () => {
+      const page = await openTheatre(hash, STILL);
+      const { events } = await recordingOf(page, 'pipe');
+      const asked = events.filter((/** @type {any} */ { phase }) => phase === 'message');
+      const names = new Set(asked.map((/** @type {any} */ { name }) => name));
+      let questions = 0;
+      for (let i = 0; i < 30 && questions < 3; i++) {
+        await page.keyboard.press('ArrowRight');
+        const answers = await page.locator('#question button:not(.plain)').allTextContents();
+        expect(answers.filter((/** @type {string} */ answer) => !names.has(answer.split(': ')[1]))).toEqual([]);
+        if (answers.length === 0) continue;
+        questions++;
+        expect(answers.length).toBeGreaterThan(2);
+        await page.locator('#question .plain').click();
       }
-    });
+      expect(questions).toBe(3);
+      await page.close();
+    };
+    test('is never asked about in the quiz when it is unfolded', neverAsked('mechanism=pipe&guess=1&at=0'));
+    testInCi('is never asked about in the quiz when it is folded', neverAsked('mechanism=pipe&guess=1'));
   });
 
-  test.each([390, 1440])('no line of source or log is cut, %i px wide', async (width) => {
+  const noLineIsCut = (/** @type {number} */ width) => async () => {
     const page = await openTheatre('mechanism=ring&at=60', { viewport: { width, height: 844 }, ...STILL });
     const cut = await page
       .locator('.code, .log, .line code, .row .text')
@@ -291,14 +302,12 @@ describeInBrowser('the theatre', () => {
       );
     expect(cut).toEqual([]);
     await page.close();
-  });
+  };
+  test('no line of source or log is cut, 390 px wide', noLineIsCut(390));
+  testInCi('no line of source or log is cut, 1440 px wide', noLineIsCut(1440));
 
-  // One mechanism with system calls and one without; the others differ in their recordings.
-  const stepped = inCi ? MECHANISMS : ['pipe', 'ring'];
-  const others = MECHANISMS.filter((mechanism) => !stepped.includes(mechanism));
-  if (others.length > 0) test.skip.each(others)(`%s, step by step (skipped: ${onlyInCi})`, () => {});
-
-  describe.each(stepped)('%s', (mechanism) => {
+  describe.each(MECHANISMS)('%s', (mechanism) => {
+    const testThis = mechanism === 'pipe' ? test : testInCi;
     /** @type {any} at the beginning of the recording */
     let page;
     beforeEach(async () => {
@@ -307,7 +316,7 @@ describeInBrowser('the theatre', () => {
     });
     afterAll(() => page?.close());
 
-    test('a step back undoes a step forward exactly, at every moment', async () => {
+    testThis('a step back undoes a step forward exactly, at every moment', async () => {
       const count = Number(await page.locator('#scrub').getAttribute('max'));
       const forth = [await shownBy(page), ...(await shownAfterEach(page, 'ArrowRight', count))];
       const back = [...(await shownAfterEach(page, 'ArrowLeft', count)).reverse(), forth[count]];
@@ -315,7 +324,7 @@ describeInBrowser('the theatre', () => {
       expect(back.flatMap((shown, i) => (shown === forth[i] ? [] : [i]))).toEqual([]);
     });
 
-    test('at each moment the counters are the sums over the recording', async () => {
+    testThis('at each moment the counters are the sums over the recording', async () => {
       const trace = await recordingOf(page, mechanism);
       const count = Number(await page.locator('#scrub').getAttribute('max'));
       for (let at = 7; at <= count; at += Math.ceil(count / 12)) {
@@ -482,12 +491,15 @@ describeInBrowser('the theatre', () => {
     await page.close();
   });
 
-  // The theme changes nothing but colors.
-  describe.each([
-    ['light', {}],
-    ['dark', { rules: ['color-contrast'] }],
-  ])('%s', (colorScheme, only) => {
-    test('axe finds no violation at the start, during sleep, at the end, or in the help', async () => {
+  describe.each(
+    /** @type {const} */ ([
+      ['light', {}],
+      ['dark', COLORS],
+    ]),
+  )('%s', (colorScheme, only) => {
+    const testThis = colorScheme === 'light' ? test : testInCi;
+
+    testThis('axe finds no violation at the start, during sleep, at the end, or in the help', async () => {
       const page = await openTheatre('mechanism=pipe', { colorScheme, ...STILL });
       await expectAccessible(page, only);
       await page.keyboard.press('2');
@@ -496,6 +508,9 @@ describeInBrowser('the theatre', () => {
       }
       expect(await page.locator('.process[data-state="sleeps"]').count()).toBeGreaterThan(0);
       await expectAccessible(page, only);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await expectAccessible(page, { ...COLORS, except: TEXTS });
+      await page.emulateMedia({ colorScheme });
       await page.keyboard.press('End');
       await expectAccessible(page, { ...only, except: TEXTS });
       await page.keyboard.press('?');
@@ -504,10 +519,10 @@ describeInBrowser('the theatre', () => {
       await page.close();
     });
 
-    test('axe finds no violation in any mechanism, side by side with another', async () => {
+    testThis('axe finds no violation in any mechanism, side by side with another', async () => {
       const page = await openTheatre('mechanism=shm-sem&with=ring&at=60', { colorScheme, ...STILL });
       await expectAccessible(page, only); // its log has what the pipe's has not: a failed call and steps
-      for (const mechanism of inCi ? ['shm-spin', 'pipe', 'uds', 'tcp'] : ['uds']) {
+      for (const mechanism of inCi ? ['shm-spin', 'pipe', 'uds', 'tcp'] : []) {
         await show(page, `mechanism=${mechanism}&with=ring&at=60`);
         await expectAccessible(page, { ...only, except: TEXTS });
       }

@@ -221,7 +221,8 @@ async function openPage(browser, { baseUrl, port, token }, path, options = {}) {
     if (!reusable) return end.call(page);
     await page.unrouteAll();
     await page.mouse.move(0, 0);
-    await page.goto('about:blank');
+    // A file without scripts, from the same server: for about:blank, and for the next page, the browser would start a process.
+    await page.goto(`${baseUrl}/shared/base.css`).catch(() => page.goto('about:blank')); // the server may have ended
     await profile.wipe(baseUrl);
     pages.push(profile);
   }

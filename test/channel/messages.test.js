@@ -2,6 +2,7 @@
 // Messages and their bytes: what goes in comes out, whatever its type, size and position in the ring.
 const { crossings, errorWith, pair } = require('./support.js');
 const { native } = require('../../lib/channel/native.js');
+const { until } = require('../support.js');
 
 // Node 20 has no SharedArrayBuffer over our memory; later versions are tested with and without it.
 const kinds = native.hasSharedBuffers ? [true, false] : [false];
@@ -141,7 +142,7 @@ test('with the option `structured`, messages and answers are structured values',
 test('stats counts messages, bytes and doorbells of each direction', async () => {
   const [a, b] = await pair({ wait: 'sleep' });
   const waiting = b.receive();
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(() => b.stats().sleeps > 0);
   a.trySend('12345');
   await waiting;
   expect(a.stats()).toMatchObject({ messagesSent: 1, bytesSent: 5, doorbellsRung: 1, messagesReceived: 0 });
