@@ -3,6 +3,7 @@
  * announces that it will sleep, looks once more, and sleeps in recv(); its peer sees the announcement and wakes it.
  * A message makes no crossing while its receiver is awake, and two if it sleeps: one to sleep, and one to wake it.
  */
+#include "../native/doorbell.h"
 #include "../native/handshake.h"
 #include "mechanism.h"
 

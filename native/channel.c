@@ -1,6 +1,7 @@
 /* Opening and closing a channel: options, the steps of the handshake, and what a status means. */
 #include "channel.h"
 #include "deadline.h"
+#include "listener.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -148,7 +149,7 @@ crossings_status crossings_connect(const char *path, const crossings_options *gi
     uint64_t deadline = deadline_after(options.timeout_ms);
     for (;;) {
         int fd;
-        enum handshake_status handshake = handshake_connect(path, &fd);
+        enum handshake_status handshake = listener_connect(path, &fd);
         if (handshake == HANDSHAKE_OK)
             return open_channel(fd, &options, deadline, channel);
         if (handshake != HANDSHAKE_NO_LISTENER)

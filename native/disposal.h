@@ -1,198 +1,34 @@
 /*
  * Closing what a peer has passed, without ever waiting. close() can wait for hours: for the unsent data of a TCP socket
  * that lingers, or for the daemon of a FUSE file system. So only memfds and pipes are closed here; everything else is
- * closed by a separate thread. Closing a socket also closes the descriptors that wait in it. Included by handshake.c
- * only.
+ * closed by a thread of its own. Closing a socket also closes the descriptors that wait in it.
  */
 #ifndef CROSSINGS_DISPOSAL_H
 #define CROSSINGS_DISPOSAL_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define DISPOSAL_MOST 253           /* descriptors that the kernel passes with one message (SCM_MAX_FD) */
-#define DISPOSAL_MOST_PACKETS 1024  /* taken from a socket that is about to be closed */
-#define DISPOSAL_STACK (256u << 10) /* bytes; of a thread that only closes */
+#define DISPOSAL_MOST 253 /* descriptors that the kernel passes with one message (SCM_MAX_FD) */
 
-/* Add the descriptors of a received message to `fds`, which holds `count` of them. Returns their new number. */
-static inline size_t disposal_take(struct msghdr *message, int *fds, size_t count) {
-    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t here = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        if (here > DISPOSAL_MOST - count)
-            here = DISPOSAL_MOST - count; /* never: the kernel passes no more */
-        memcpy(fds + count, CMSG_DATA(part), here * sizeof(int));
-        count += here;
-    }
-    return count;
-}
-
-#define DISPOSAL_QUICK_BLOCKS (64 << 11) /* of 512 bytes: 64 MiB */
-
-struct disposal {
-    struct disposal *next;
-    void (*run)(const struct disposal *);
-    size_t count;
-    int fds[];
+/* Room for every descriptor that one message can pass. */
+union disposal_control {
+    struct cmsghdr header; /* only for its alignment */
+    char bytes[CMSG_SPACE(DISPOSAL_MOST * sizeof(int))];
 };
 
-/* Those for which no thread could be started. The next thread that starts or becomes free takes them. */
-static struct disposal *disposal_waiting;
-
-/* Close a descriptor. Only a thread that may wait calls this. */
-static inline void disposal_close(int fd) {
-    static const struct linger none = {0, 0};
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none); /* fails for anything but a socket */
-    close(fd);
-}
-
-static inline void disposal_run(const struct disposal *these) {
-    for (size_t i = 0; i < these->count; i++)
-        disposal_close(these->fds[i]);
-}
-
-/* Close a socket of mine that has been shut down, and the descriptors that wait in it. */
-static inline void disposal_run_socket(const struct disposal *this) {
-    for (int i = 0; i < DISPOSAL_MOST_PACKETS; i++) {
-        union {
-            struct cmsghdr header; /* only for its alignment */
-            char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(DISPOSAL_MOST * sizeof(int))];
-        } control;
-        struct msghdr message = {.msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-        int received[DISPOSAL_MOST];
-        if (recvmsg(this->fds[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0 || message.msg_controllen == 0)
-            break; /* the end */
-        size_t count = disposal_take(&message, received, 0);
-        for (size_t j = 0; j < count; j++)
-            disposal_close(received[j]);
-    }
-    disposal_run(this);
-}
-
-/* Let a list wait for a thread. */
-static inline void disposal_wait(struct disposal *first) {
-    struct disposal *last = first;
-    while (last->next)
-        last = last->next;
-    last->next = __atomic_load_n(&disposal_waiting, __ATOMIC_RELAXED);
-    /* Pairs with the acquire in disposal_thread(). */
-    while (
-        !__atomic_compare_exchange_n(&disposal_waiting, &last->next, first, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        ;
-}
-
-static inline void *disposal_thread(void *argument) {
-    struct disposal *these = argument;
-    while (these) {
-        these->run(these);
-        free(these);
-        /* Pairs with the release in disposal_wait(). The others go back, because this thread may wait for long now. */
-        these = __atomic_exchange_n(&disposal_waiting, NULL, __ATOMIC_ACQUIRE);
-        if (these && these->next) {
-            disposal_wait(these->next);
-            these->next = NULL;
-        }
-    }
-    return NULL;
-}
-
-/* Close descriptors on a new thread. If none can be started, because a peer has brought this process to its limit of
- * threads, they stay open until there is one. */
-static inline void disposal_close_elsewhere(void (*run)(const struct disposal *), const int *fds, size_t count) {
-    int reason = errno;
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, before;
-    struct disposal *these = malloc(sizeof *these + count * sizeof fds[0]);
-    if (!these) {
-        for (size_t i = 0; i < count; i++)
-            disposal_close(fds[i]); /* no memory either: this thread may wait */
-        errno = reason;
-        return;
-    }
-    these->next = NULL;
-    these->run = run;
-    these->count = count;
-    memcpy(these->fds, fds, count * sizeof fds[0]);
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, DISPOSAL_STACK);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for its own threads */
-    int failed = pthread_create(&thread, &attributes, disposal_thread, these);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (failed)
-        disposal_wait(these);
-    errno = reason;
-}
-
-/* Can this descriptor be closed at once? True for memfds and pipes. The pages of large memfds take long to free: *left
- * is the number of blocks that this thread may still free. */
-static inline bool disposal_is_quick(int fd, blkcnt_t *left) {
-    struct stat status;
-    if (fcntl(fd, F_GET_SEALS) < 0)
-        return fcntl(fd, F_GETPIPE_SZ) >= 0;
-    if (fstat(fd, &status) || status.st_blocks >= *left)
-        return false;
-    *left -= status.st_blocks;
-    return true;
-}
-
+/* Add the descriptors of a received message to `fds`, which holds `count` of them. Returns their new number. */
+size_t disposal_take(struct msghdr *message, int *fds, size_t count);
 /* Close descriptors that a peer has passed; at most DISPOSAL_MOST. */
-static inline void disposal_close_received(const int *fds, size_t count) {
-    int reason = errno, others[DISPOSAL_MOST];
-    size_t kept = 0;
-    blkcnt_t left = DISPOSAL_QUICK_BLOCKS;
-    for (size_t i = 0; i < count; i++)
-        if (disposal_is_quick(fds[i], &left))
-            close(fds[i]);
-        else
-            others[kept++] = fds[i];
-    if (kept > 0)
-        disposal_close_elsewhere(disposal_run, others, kept);
-    errno = reason;
-}
-
+void disposal_close_received(const int *fds, size_t count);
 /* Take the packets that wait in a connected socket, and leave SO_PASSCRED set. False: descriptors wait in it, or the
  * packets do not end. Descriptors are never received, because a process at its limit of descriptors receives them only
  * in part, and the kernel would close the others on this thread. */
-static inline bool disposal_empty(int fd) {
-    /* The sender's credentials, which distinguish an empty packet from the end, fit into this buffer. Descriptors come
-     * after them, and do not fit. */
-    union {
-        struct cmsghdr header; /* only for its alignment */
-        char bytes[CMSG_SPACE(sizeof(struct ucred))];
-    } control;
-    int on = 1;
-    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on))
-        return errno == ENOTSOCK || errno == EBADF;
-    for (int i = 0; i < DISPOSAL_MOST_PACKETS; i++) {
-        char byte; /* an emulated recvmsg() without any buffer may not look at the socket */
-        struct iovec data = {&byte, sizeof byte};
-        struct msghdr message = {
-            .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-        if (recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) < 0) {
-            if (errno != ECONNRESET && errno != EINTR) /* ECONNRESET: reported once, before the packets */
-                return true;
-            continue;
-        }
-        if (message.msg_flags & MSG_CTRUNC)
-            return false;
-        if (message.msg_controllen == 0)
-            return true; /* the end */
-        recv(fd, NULL, 0, MSG_DONTWAIT);
-    }
-    return false;
-}
+bool disposal_empty(int fd);
+/* Close a descriptor on a thread of its own. */
+void disposal_close_later(int fd);
+/* The same for a connected socket that has been shut down, and for the descriptors that wait in it. */
+void disposal_close_socket_later(int fd);
 
 #endif

@@ -21,37 +21,9 @@ enum handshake_status {
     HANDSHAKE_NO_LISTENER = -6, /* no socket is listening at the path (yet) */
 };
 
-/* The longest path of a socket, in bytes. */
-#define HANDSHAKE_MAX_PATH 107
-
-/* A listening socket, and where its file is: the file is found again after the process has changed its directory, and
- * told apart from the file of another listener at the same path. */
-struct handshake_listener {
-    int fd;     /* the socket, which is non-blocking */
-    int folder; /* the folder of the file */
-    char name[HANDSHAKE_MAX_PATH + 1];
-    dev_t device;
-    ino_t inode;
-};
-
-/* Listen at `path`. Only this user may connect (mode 0600), or every user with `others`. A stale socket file, one with
- * no listener, is replaced; of several processes that try, one does. They take turns by a lock on the folder, which is
- * held for microseconds. HANDSHAKE_AGAIN: another process holds the lock, so try again soon. A process that cannot get
- * it for a long time passes `unlocked`, because any user who can read the folder can hold its lock. */
-enum handshake_status handshake_listen(const char *path, bool others, bool unlocked,
-                                       struct handshake_listener *listener);
-/* Stop listening: remove the file, unless another listener has replaced it, and close the socket. */
-void handshake_unlisten(const struct handshake_listener *listener);
 /* Close a socket that is connected to a peer, no matter what the peer has sent, and without waiting. The peer sees the
  * end now, even if another process holds the socket too. */
 void handshake_close(int fd);
-/* Close the socket of a listener, with the clients that were not accepted. */
-void handshake_close_listener(int fd);
-/* Accept the next client. HANDSHAKE_AGAIN: no client is waiting. */
-enum handshake_status handshake_accept(int listener, int *fd);
-/* Connect to a listener. HANDSHAKE_NO_LISTENER: the caller may retry, since either side may start first. */
-enum handshake_status handshake_connect(const char *path, int *fd);
-
 /* Claim an inherited end of a socket pair, before the hello is sent. False: it was claimed before, by this process or
  * another one that has the same end. Two of them would share one handshake, and each could get half of it. */
 bool handshake_claim(int fd);
@@ -68,17 +40,5 @@ enum handshake_status handshake_send(int fd, const struct region *mine);
  * have it. The peer's must have it too, or must not have it. */
 #define HANDSHAKE_REASON_BYTES 160
 enum handshake_status handshake_receive(int fd, bool authenticated, struct region *peer, char *reason);
-
-/* ---- The doorbell ---- */
-
-/* Wake the peer. Ringing a peer that has closed its end does nothing. */
-void doorbell_ring(int fd);
-/* Take all rings that have arrived, and learn whether there is still a peer. */
-enum doorbell_state {
-    DOORBELL_BROKEN = -1, /* the peer has attached descriptors to a ring, which no correct peer does */
-    DOORBELL_CLOSED = 0,  /* the peer has closed its end */
-    DOORBELL_OPEN = 1,
-};
-enum doorbell_state doorbell_drain(int fd);
 
 #endif

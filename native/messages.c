@@ -4,6 +4,7 @@
  */
 #include "channel.h"
 #include "deadline.h"
+#include "doorbell.h"
 
 #define LOOKS_PER_CLOCK 64    /* attempts of a spinning wait between two reads of the clock */
 #define LOOKS_PER_CHECK 16384 /* crossings_try_ calls without any progress before the peer's end is checked */

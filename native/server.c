@@ -1,6 +1,7 @@
 /* Listening, and accepting clients: many handshakes side by side, none of which can keep out the others. */
 #include "channel.h"
 #include "deadline.h"
+#include "listener.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +13,7 @@
 
 struct crossings_server {
     pid_t owner; /* as in a channel */
-    struct handshake_listener listener;
+    struct listener listener;
     crossings_options options;
     /* Clients whose hello has not arrived, the oldest first. */
     struct handshake {
@@ -37,7 +38,7 @@ crossings_status crossings_listen(const char *path, const crossings_options *giv
     for (int tries = 0; listening == HANDSHAKE_AGAIN; tries++) {
         if (tries > 0)
             sleep_before_retry();
-        listening = handshake_listen(path, options.allow_other_users, tries >= LOCK_TRIES, &server->listener);
+        listening = listener_open(path, options.allow_other_users, tries >= LOCK_TRIES, &server->listener);
     }
     status = channel_status_of(listening);
     if (status != CROSSINGS_OK) {
@@ -117,7 +118,7 @@ static crossings_status accept_client(crossings_server *server, crossings_channe
             return status;
     }
     int fd;
-    enum handshake_status accepted = handshake_accept(server->listener.fd, &fd);
+    enum handshake_status accepted = listener_accept(server->listener.fd, &fd);
     if (accepted == HANDSHAKE_SYSTEM && (errno == EMFILE || errno == ENFILE) && server->count > 0)
         return make_room(server, result); /* silent clients hold the descriptors */
     if (accepted != HANDSHAKE_OK)
@@ -171,7 +172,7 @@ void crossings_unlisten(crossings_server *server) {
     while (server->count > 0)
         crossings_close(take_handshake(server, server->count - 1));
     if (server->owner == getpid()) {
-        handshake_unlisten(&server->listener);
+        listener_close(&server->listener);
     } else { /* a forked child: the parent continues to listen */
         close(server->listener.fd);
         close(server->listener.folder);

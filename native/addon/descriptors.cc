@@ -46,7 +46,7 @@ int Descriptors::hold(int fd) {
     return fd;
 }
 
-int Descriptors::hold(const struct handshake_listener &listener) {
+int Descriptors::hold(const struct listener &listener) {
     std::lock_guard<std::mutex> lock(table.mutex);
     table.entries[listener.fd] = {this, true, false};
     listeners_[listener.fd] = listener;
@@ -116,7 +116,7 @@ void Descriptors::close(int fd) {
     if (listener != listeners_.end()) {
         ::close(listener->second.folder);
         listeners_.erase(listener);
-        handshake_close_listener(fd);
+        listener_close_socket(fd);
     } else if (lent) {
         ::close(fd); // at most my own hello waits in it
     } else {
@@ -135,6 +135,6 @@ void Descriptors::unlisten(int fd) {
     if (listener == listeners_.end())
         return;
     forget(fd);
-    handshake_unlisten(&listener->second);
+    listener_close(&listener->second);
     listeners_.erase(listener);
 }

@@ -12,7 +12,7 @@
 #include <set>
 
 extern "C" {
-#include "../handshake.h"
+#include "../listener.h"
 }
 
 /* The descriptors of one thread. Destroyed when the thread ends, however it ends. */
@@ -23,7 +23,7 @@ class Descriptors {
     /* This thread owns a new descriptor. It is free: use() may take it. Returns it. */
     int hold(int fd);
     /* This thread owns a new listener. Returns its descriptor. */
-    int hold(const struct handshake_listener &listener);
+    int hold(const struct listener &listener);
 
     /* Take a descriptor into use: a free one of this thread, or one that nothing in this process owns, such as an
      * inherited one. Programs that this process starts will not inherit it. False: it is in use, or another thread's.
@@ -50,7 +50,7 @@ class Descriptors {
   private:
     bool forget(int fd);
 
-    std::map<int, struct handshake_listener> listeners_;
+    std::map<int, struct listener> listeners_;
     std::set<int64_t> tickets_;
 };
 

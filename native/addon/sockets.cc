@@ -2,6 +2,10 @@
 
 #include "addon.h"
 
+extern "C" {
+#include "../doorbell.h"
+}
+
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -57,8 +61,8 @@ void DisownFd(const Napi::CallbackInfo &info) {
 Napi::Value Listen(const Napi::CallbackInfo &info) {
     std::string path = info[0].As<Napi::String>();
     bool unlocked = info.Length() > 2 && info[2].ToBoolean();
-    struct handshake_listener listener;
-    enum handshake_status status = handshake_listen(path.c_str(), info[1].As<Napi::Boolean>(), unlocked, &listener);
+    struct listener listener;
+    enum handshake_status status = listener_open(path.c_str(), info[1].As<Napi::Boolean>(), unlocked, &listener);
     if (status == HANDSHAKE_AGAIN)
         return Napi::Number::New(info.Env(), -1);
     if (status != HANDSHAKE_OK)
@@ -74,7 +78,7 @@ void Unlisten(const Napi::CallbackInfo &info) {
 // accept(listener) -> descriptor, or -1: no client is waiting
 Napi::Value Accept(const Napi::CallbackInfo &info) {
     int fd;
-    enum handshake_status status = handshake_accept(IntegerAt(info, 0), &fd);
+    enum handshake_status status = listener_accept(IntegerAt(info, 0), &fd);
     if (status == HANDSHAKE_SYSTEM)
         ThrowSystem(info.Env(), "Cannot accept a client");
     return status == HANDSHAKE_OK ? Hold(info.Env(), fd) : Napi::Number::New(info.Env(), -1);
@@ -84,7 +88,7 @@ Napi::Value Accept(const Napi::CallbackInfo &info) {
 Napi::Value Connect(const Napi::CallbackInfo &info) {
     std::string path = info[0].As<Napi::String>();
     int fd;
-    enum handshake_status status = handshake_connect(path.c_str(), &fd);
+    enum handshake_status status = listener_connect(path.c_str(), &fd);
     if (status != HANDSHAKE_OK && status != HANDSHAKE_NO_LISTENER)
         ThrowHandshake(info.Env(), status, path, "");
     return status == HANDSHAKE_OK ? Hold(info.Env(), fd) : Napi::Number::New(info.Env(), -1);

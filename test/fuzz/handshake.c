@@ -3,6 +3,7 @@
  * them. handshake_receive() must accept exactly the valid ones, and leave no descriptor and no mapping behind.
  */
 #include "../../native/handshake.h"
+#include "../../native/doorbell.h"
 
 #include "../hostile/guards.h"
 #include "fuzz.h"

@@ -3,7 +3,8 @@
 #ifndef CROSSINGS_ATTACKS_H
 #define CROSSINGS_ATTACKS_H
 
-#include "../../native/handshake.h"
+#include "../../native/doorbell.h"
+#include "../../native/listener.h"
 
 #define RECENT_FRAMES 64 /* a power of two */
 

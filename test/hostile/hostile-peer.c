@@ -79,7 +79,7 @@ static bool open_session(struct attacker *attacker) {
     char reason[HANDSHAKE_REASON_BYTES];
     double until = now() + CONNECT_SECONDS;
     enum handshake_status status;
-    while ((status = handshake_connect(options.paths[current.number % options.path_count], &attacker->fd)) ==
+    while ((status = listener_connect(options.paths[current.number % options.path_count], &attacker->fd)) ==
                HANDSHAKE_NO_LISTENER &&
            errno == EAGAIN && now() < until)
         pause_ms(1); /* its backlog is full */

@@ -44,13 +44,13 @@ impl Socket {
         }
     }
 
-    /// native/handshake.c: doorbell_ring
+    /// native/doorbell.c: doorbell_ring
     pub fn ring(&self) {
         self.rings.fetch_add(1, Relaxed);
         self.add(1);
     }
 
-    /// native/handshake.c: doorbell_drain
+    /// native/doorbell.c: doorbell_drain
     pub fn drain(&self) -> bool {
         self.queue.fetch_and(ENDED, AcqRel) & ENDED == 0
     }

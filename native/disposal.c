@@ -1,0 +1,189 @@
+/* Closing what a peer has passed: at once, or on a thread of its own. */
+#include "disposal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOST_PACKETS 1024        /* taken from a socket that is about to be closed */
+#define STACK_BYTES (256u << 10) /* of a thread that only closes */
+#define QUICK_BLOCKS (64 << 11)  /* of 512 bytes: 64 MiB */
+
+size_t disposal_take(struct msghdr *message, int *fds, size_t count) {
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t here = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        if (here > DISPOSAL_MOST - count)
+            here = DISPOSAL_MOST - count; /* never: the kernel passes no more */
+        memcpy(fds + count, CMSG_DATA(part), here * sizeof(int));
+        count += here;
+    }
+    return count;
+}
+
+struct disposal {
+    struct disposal *next;
+    void (*run)(const struct disposal *);
+    size_t count;
+    int fds[];
+};
+
+/* Those for which no thread could be started. The next thread that starts or becomes free takes them. */
+static struct disposal *waiting;
+
+/* Close a descriptor. Only a thread that may wait calls this. */
+static void close_slowly(int fd) {
+    static const struct linger none = {0, 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none); /* fails for anything but a socket */
+    close(fd);
+}
+
+static void run_all(const struct disposal *these) {
+    for (size_t i = 0; i < these->count; i++)
+        close_slowly(these->fds[i]);
+}
+
+/* Close a socket of mine that has been shut down, and the descriptors that wait in it. */
+static void run_socket(const struct disposal *this) {
+    for (int i = 0; i < MOST_PACKETS; i++) {
+        union {
+            struct cmsghdr header; /* only for its alignment */
+            char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(DISPOSAL_MOST * sizeof(int))];
+        } control;
+        struct msghdr message = {.msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+        int received[DISPOSAL_MOST];
+        if (recvmsg(this->fds[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0 || message.msg_controllen == 0)
+            break; /* the end */
+        size_t count = disposal_take(&message, received, 0);
+        for (size_t j = 0; j < count; j++)
+            close_slowly(received[j]);
+    }
+    run_all(this);
+}
+
+/* Let a list wait for a thread. */
+static void wait_for_thread(struct disposal *first) {
+    struct disposal *last = first;
+    while (last->next)
+        last = last->next;
+    last->next = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
+    /* Pairs with the acquire in run_thread(). */
+    while (!__atomic_compare_exchange_n(&waiting, &last->next, first, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+static void *run_thread(void *argument) {
+    struct disposal *these = argument;
+    while (these) {
+        these->run(these);
+        free(these);
+        /* Pairs with the release in wait_for_thread(). The others go back, because this thread may wait for long now.
+         */
+        these = __atomic_exchange_n(&waiting, NULL, __ATOMIC_ACQUIRE);
+        if (these && these->next) {
+            wait_for_thread(these->next);
+            these->next = NULL;
+        }
+    }
+    return NULL;
+}
+
+/* Close descriptors on a new thread. If none can be started, because a peer has brought this process to its limit of
+ * threads, they stay open until there is one. */
+static void close_elsewhere(void (*run)(const struct disposal *), const int *fds, size_t count) {
+    int reason = errno;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    struct disposal *these = malloc(sizeof *these + count * sizeof fds[0]);
+    if (!these) {
+        for (size_t i = 0; i < count; i++)
+            close_slowly(fds[i]); /* no memory either: this thread may wait */
+        errno = reason;
+        return;
+    }
+    these->next = NULL;
+    these->run = run;
+    these->count = count;
+    memcpy(these->fds, fds, count * sizeof fds[0]);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for its own threads */
+    int failed = pthread_create(&thread, &attributes, run_thread, these);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (failed)
+        wait_for_thread(these);
+    errno = reason;
+}
+
+void disposal_close_later(int fd) {
+    close_elsewhere(run_all, &fd, 1);
+}
+
+void disposal_close_socket_later(int fd) {
+    close_elsewhere(run_socket, &fd, 1);
+}
+
+/* Can this descriptor be closed at once? True for memfds and pipes. The pages of large memfds take long to free: *left
+ * is the number of blocks that this thread may still free. */
+static bool is_quick(int fd, blkcnt_t *left) {
+    struct stat status;
+    if (fcntl(fd, F_GET_SEALS) < 0)
+        return fcntl(fd, F_GETPIPE_SZ) >= 0;
+    if (fstat(fd, &status) || status.st_blocks >= *left)
+        return false;
+    *left -= status.st_blocks;
+    return true;
+}
+
+void disposal_close_received(const int *fds, size_t count) {
+    int reason = errno, others[DISPOSAL_MOST];
+    size_t kept = 0;
+    blkcnt_t left = QUICK_BLOCKS;
+    for (size_t i = 0; i < count; i++)
+        if (is_quick(fds[i], &left))
+            close(fds[i]);
+        else
+            others[kept++] = fds[i];
+    if (kept > 0)
+        close_elsewhere(run_all, others, kept);
+    errno = reason;
+}
+
+bool disposal_empty(int fd) {
+    /* The sender's credentials, which distinguish an empty packet from the end, fit into this buffer. Descriptors come
+     * after them, and do not fit. */
+    union {
+        struct cmsghdr header; /* only for its alignment */
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    int on = 1;
+    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on))
+        return errno == ENOTSOCK || errno == EBADF;
+    for (int i = 0; i < MOST_PACKETS; i++) {
+        char byte; /* an emulated recvmsg() without any buffer may not look at the socket */
+        struct iovec data = {&byte, sizeof byte};
+        struct msghdr message = {
+            .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+        if (recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) < 0) {
+            if (errno != ECONNRESET && errno != EINTR) /* ECONNRESET: reported once, before the packets */
+                return true;
+            continue;
+        }
+        if (message.msg_flags & MSG_CTRUNC)
+            return false;
+        if (message.msg_controllen == 0)
+            return true; /* the end */
+        recv(fd, NULL, 0, MSG_DONTWAIT);
+    }
+    return false;
+}

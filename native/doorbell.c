@@ -1,0 +1,67 @@
+/* The doorbell: a packet of one byte on the socket of the handshake. */
+#include "doorbell.h"
+
+#include "disposal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define MAX_DRAINED 8 /* rings taken by one call */
+#define MAX_DRAINS 64 /* calls at a time; a socket holds fewer rings */
+
+void doorbell_ring(int fd) {
+    char ring = 1;
+    ssize_t sent;
+    do
+        sent = send(fd, &ring, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    /* EAGAIN: rings that the peer has not taken yet fill the socket, so it will wake anyway. EPIPE: the peer has closed
+     * its end, which the next read reports. */
+}
+
+/* Take up to MAX_DRAINED rings. *taken: their number. */
+static enum doorbell_state take_rings(int fd, int *taken) {
+    char rings[MAX_DRAINED];
+    union disposal_control controls[MAX_DRAINED]; /* see disposal.h */
+    struct iovec parts[MAX_DRAINED];
+    struct mmsghdr messages[MAX_DRAINED];
+    memset(messages, 0, sizeof messages);
+    for (int i = 0; i < MAX_DRAINED; i++) {
+        parts[i] = (struct iovec){.iov_base = &rings[i], .iov_len = 1};
+        messages[i].msg_hdr.msg_iov = &parts[i];
+        messages[i].msg_hdr.msg_iovlen = 1;
+        messages[i].msg_hdr.msg_control = controls[i].bytes;
+        messages[i].msg_hdr.msg_controllen = sizeof controls[i].bytes;
+    }
+    int got;
+    do
+        got = recvmmsg(fd, messages, MAX_DRAINED, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, NULL);
+    while (got < 0 && errno == EINTR);
+    *taken = got;
+    if (got < 0)
+        return errno == EAGAIN ? DOORBELL_OPEN : DOORBELL_CLOSED;
+    enum doorbell_state state = DOORBELL_OPEN;
+    for (int i = 0; i < got; i++) {
+        int received[DISPOSAL_MOST];
+        size_t count = disposal_take(&messages[i].msg_hdr, received, 0);
+        disposal_close_received(received, count);
+        if (count > 0 || messages[i].msg_hdr.msg_flags & MSG_CTRUNC)
+            state = DOORBELL_BROKEN;
+        else if (messages[i].msg_len == 0 && state == DOORBELL_OPEN)
+            state = DOORBELL_CLOSED; /* the end: the peer's socket is closed */
+    }
+    return state;
+}
+
+/* One call takes every ring that waits, up to MAX_DRAINED. Waking is on the way of a message, so a second call that
+ * only finds the socket empty would be paid by each. More calls follow only if there may be more rings: a peer that has
+ * rung often must not hide its end behind them. Descriptors that a peer has attached are received, so that the kernel
+ * does not close them on this thread. (Before Linux 6.16 it still does if this process has too few left.) */
+enum doorbell_state doorbell_drain(int fd) {
+    enum doorbell_state state = DOORBELL_OPEN;
+    int taken = MAX_DRAINED;
+    for (int calls = 0; calls < MAX_DRAINS && taken == MAX_DRAINED && state == DOORBELL_OPEN; calls++)
+        state = take_rings(fd, &taken);
+    return state;
+}
