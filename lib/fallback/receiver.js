@@ -1,6 +1,7 @@
 'use strict';
 // Moves what arrives from the socket into the copy of the peer's region. The peer is not trusted: each record is checked before
 // anything is stored, and a frame must fit into the room that this side has announced. So the peer fills one ring and no more.
+// Records count toward the budget of a turn: a peer that sends as fast as it can must not delay timers and other channels.
 const { corruptPeer } = require('../channel/errors.js');
 const {
   CLOSED_WORD,
@@ -11,6 +12,7 @@ const {
   frameBytes,
   maxMessage,
 } = require('../channel/layout.js');
+const { copies, take: takeFromTurn } = require('../channel/turn.js');
 const { RECORD, RECORD_BYTES } = require('./wire.js');
 
 class Receiver {
@@ -41,17 +43,30 @@ class Receiver {
     this.#acceptRead = acceptRead;
   }
 
-  /** Take what has arrived. Throws ERR_PEER_CORRUPT. @param {Uint8Array} bytes */
+  /**
+   * Take what has arrived, until the budget of this turn is spent. Throws ERR_PEER_CORRUPT.
+   * @param {Buffer} bytes
+   * @returns {number} how many bytes were taken
+   */
   take(bytes) {
     let at = 0;
-    while (at < bytes.length && !this.isClosed)
-      at += this.#left < 0 ? this.#takeRecord(bytes, at) : this.#takePayload(bytes, at);
+    while (at < bytes.length) {
+      if (this.isClosed) return bytes.length; // nothing may follow
+      if (this.#left >= 0) at += this.#takePayload(bytes, at);
+      else if (takeFromTurn()) at += this.#takeRecord(bytes, at);
+      else break;
+    }
+    return at;
   }
 
-  /** @param {Uint8Array} bytes @param {number} at @returns {number} how many were taken */
+  /** @param {Buffer} bytes @param {number} at @returns {number} how many were taken */
   #takeRecord(bytes, at) {
+    if (this.#recordBytes === 0 && bytes.length - at >= RECORD_BYTES) {
+      this.#begin(bytes.readInt32LE(at), bytes.readInt32LE(at + 4));
+      return RECORD_BYTES;
+    }
     const size = Math.min(RECORD_BYTES - this.#recordBytes, bytes.length - at);
-    this.#record.set(bytes.subarray(at, at + size), this.#recordBytes);
+    bytes.copy(this.#record, this.#recordBytes, at, at + size);
     this.#recordBytes += size;
     if (this.#recordBytes === RECORD_BYTES) {
       this.#recordBytes = 0;
@@ -87,9 +102,10 @@ class Receiver {
     if (size === 0) this.#publish();
   }
 
-  /** @param {Uint8Array} bytes @param {number} at @returns {number} how many were taken */
+  /** @param {Buffer} bytes @param {number} at @returns {number} how many were taken */
   #takePayload(bytes, at) {
     const size = Math.min(this.#left, bytes.length - at);
+    copies(size);
     this.#bytes.set(bytes.subarray(at, at + size), this.#to);
     this.#to += size;
     this.#left -= size;

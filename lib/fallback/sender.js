@@ -48,9 +48,9 @@ class Sender {
     return this.#chunks;
   }
 
-  /** Can this be the peer's new read position? It never moves backward, and never passes what was sent. @param {number} read */
+  /** Can this be the peer's new read position? It always moves forward, and never passes what was sent. @param {number} read */
   acceptRead(read) {
-    if ((read & 7) !== 0 || ((read - this.#peerRead) | 0) < 0 || ((this.#position - read) | 0) < 0) return false;
+    if ((read & 7) !== 0 || ((read - this.#peerRead) | 0) <= 0 || ((this.#position - read) | 0) < 0) return false;
     this.#peerRead = read;
     return true;
   }

@@ -4,6 +4,7 @@
 const { clearInterval, setInterval } = require('node:timers');
 const { now, setImmediate } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
+const { resumeNext } = require('../channel/turn.js');
 const { sleepAnew } = require('./memory.js');
 const { Receiver } = require('./receiver.js');
 const { Sender } = require('./sender.js');
@@ -20,8 +21,11 @@ class SocketBell {
   #receiver;
   #sender;
   #early;
+  /** @type {Buffer | null} */ #rest = null; // of what has arrived, for the next turn; the socket is paused meanwhile
+  unreferenced = true; // nothing that waits here keeps the process alive
   #isStopped = false;
-  #hasEnded = false;
+  #isEnding = false; // the socket has ended
+  #hasEnded = false; // and all that had arrived was taken
   /** @type {unknown} */ #failure = null;
   #onRing = () => {};
   #pollingSince = 0; // when a loop was first seen to poll in this turn of the event loop; 0: none was
@@ -32,7 +36,7 @@ class SocketBell {
    * @param {import('node:net').Socket} socket connected, with a listener for errors
    * @param {import('./memory.js').Memory} mine
    * @param {import('./memory.js').Memory} peer
-   * @param {Uint8Array} early what has arrived behind the hello
+   * @param {Buffer} early what has arrived behind the hello
    */
   constructor(socket, mine, peer, early) {
     this.#socket = socket;
@@ -50,29 +54,55 @@ class SocketBell {
     this.#socket.on('data', (bytes) => this.#take(bytes));
     this.#socket.once('end', end).once('close', end);
     this.#socket.unref();
-    if (this.#early.length > 0) process.nextTick(() => this.#take(this.#early));
-    this.#socket.resume();
+    if (this.#early.length > 0) {
+      this.#rest = this.#early;
+      process.nextTick(() => this.resume());
+    } else {
+      this.#socket.resume();
+    }
   }
 
-  /** @param {Uint8Array} bytes */
+  /** Take what has arrived. What is left when the budget of this turn is spent waits for the next. @param {Buffer} bytes */
   #take(bytes) {
     if (this.#isStopped) return;
+    let taken = bytes.length; // what follows a failure is dropped
     try {
-      this.#receiver.take(bytes);
+      if (this.#failure === null) taken = this.#receiver.take(bytes);
     } catch (error) {
       this.#failure = error;
+    }
+    if (taken < bytes.length) {
+      this.#rest = bytes.subarray(taken);
+      this.#socket.pause();
+      resumeNext(this);
     }
     this.#onRing();
   }
 
+  /** Called in the next turn. */
+  resume() {
+    const rest = this.#rest;
+    if (rest === null || this.#isStopped) return;
+    this.#rest = null;
+    this.#take(rest);
+    if (this.#rest !== null) return;
+    if (this.#isEnding) this.#end();
+    else this.#socket.resume();
+  }
+
+  /** The socket has ended. All that has arrived is taken first. */
   #end() {
-    if (this.#hasEnded) return;
+    this.#isEnding = true;
+    if (this.#hasEnded || this.#rest !== null) return;
+    this.#rest = this.#socket.read(); // what a socket that was paused holds
+    if (this.#rest !== null) return resumeNext(this);
     this.#hasEnded = true;
     if (!this.#isStopped) this.#onRing();
   }
 
   /** @param {boolean} yes */
   keepAlive(yes) {
+    this.unreferenced = !yes;
     if (yes) this.#socket.ref();
     else this.#socket.unref();
   }
