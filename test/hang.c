@@ -1,6 +1,7 @@
 /* For the tests of the tracer: a program that does or hangs as its argument says. */
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,25 @@ static void fill_both_pipes(void) {
     close(back[1]);
     if (write(there[1], bytes, sizeof bytes) < 0 || read(back[0], bytes, sizeof bytes) < 0)
         exit(2);
+}
+
+/* Control messages whose length is not theirs, and more descriptors than the tracer copies. */
+static void pass_odd_control(void) {
+    static union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(253 * sizeof(int))];
+    } control;
+    const size_t lengths[] = {0, 8, 15, CMSG_LEN(1), 1000000, (size_t)1 << 63, SIZE_MAX, CMSG_LEN(253 * sizeof(int))};
+    struct iovec data = {"x", 1};
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+        exit(2);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct msghdr message = {
+            .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+        control.header = (struct cmsghdr){.cmsg_len = lengths[i], .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        sendmsg(ends[0], &message, MSG_DONTWAIT);
+    }
 }
 
 /* The reader waits for the end of file, and has the write end open itself. */
@@ -132,6 +152,7 @@ int main(int argument_count, char **arguments) {
         {"keep-own-end-of-many", keep_own_end_of_many},
         {"keep-own-end-for-a-second", keep_own_end_for_a_second},
         {"pass-odd-sizes", pass_odd_sizes},
+        {"pass-odd-control", pass_odd_control},
         {"lock-in-two-orders", lock_in_two_orders},
         {"wait-for-child", wait_for_child},
         {"start-threads", start_threads},

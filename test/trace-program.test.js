@@ -321,6 +321,13 @@ describeWhereAllowed('programs that are hard to record:', () => {
     expect(events.filter(({ name }) => name === 'connect')).toHaveLength(8);
   });
 
+  test('one that passes control messages of odd lengths', async () => {
+    const { events, status } = check(await hang('pass-odd-control'));
+    expect(status).toBe(0);
+    const results = events.filter(({ name }) => name === 'sendmsg').map(({ result }) => result);
+    expect(results).toEqual([...Array(7).fill('-1 EINVAL (Invalid argument)'), '1']);
+  });
+
   test.each([
     ['STOP', 'crossings-trace did not end in time. The traced program may have stopped it.'],
     ['KILL', 'crossings-trace ended with SIGKILL'],

@@ -114,7 +114,12 @@ static void print_message(const struct tracee *tracee, const char *key, uint64_t
     message.msg_controllen = control_bytes;
     event_array("rights");
     for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
-        size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        size_t left = (size_t)(control.bytes + control_bytes - (unsigned char *)part);
+        /* The length comes from the program, and may be anything. */
+        size_t bytes = part->cmsg_len < left ? part->cmsg_len : left;
+        if (bytes < CMSG_LEN(0))
+            break;
+        size_t count = (bytes - CMSG_LEN(0)) / sizeof(int);
         for (size_t i = 0; part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS && i < count; i++) {
             int fd;
             memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
