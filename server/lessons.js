@@ -4,7 +4,7 @@ const express = require('express');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { findLesson } = require('../lib/lessons/folders.js');
 const { describeGlossary, describeLesson, listAll, presentRun, runLesson } = require('../lib/lessons/lesson.js');
-const { HttpError } = require('./http-error.js');
+const { HttpError, errorBody } = require('./http-error.js');
 const schema = require('./request-schema.js');
 
 /** @typedef {import('../lib/lessons/lesson.js').LessonRun} LessonRun */
@@ -35,12 +35,13 @@ class Lessons {
    * @param {import('../lib/lessons/folders.js').Lesson} lesson
    * @param {number | null} which
    * @param {AbortSignal} disconnected aborted when the client disconnects
+   * @param {import('../lib/lessons/experiment.js').OnProgress} [onProgress]
    */
-  async run(lesson, which, disconnected) {
+  async run(lesson, which, disconnected, onProgress) {
     const signal = AbortSignal.any([disconnected, this.#closing.signal]);
     try {
       return await this.#runs.runExclusively('A lesson', () => {
-        this.#running = runLesson(lesson, which, { signal });
+        this.#running = runLesson(lesson, which, { signal, onProgress });
         return this.#running;
       });
     } catch (error) {
@@ -54,6 +55,28 @@ class Lessons {
     this.#closing.abort();
     await this.#running?.catch(() => {}); // run() has thrown this error to its caller
   }
+}
+
+const LINES = 'application/x-ndjson';
+
+/**
+ * Answers with lines of JSON: {"progress": …} whenever something else begins, and in the end {"run": …} or {"error": …}. What goes
+ * wrong before the first line is an ordinary error with its status.
+ * @param {import('express').Response} response
+ * @param {(onProgress: import('../lib/lessons/experiment.js').OnProgress) => Promise<object>} run
+ */
+async function answerInLines(response, run) {
+  const write = (/** @type {object} */ line) => {
+    if (!response.headersSent) response.status(201).type(LINES);
+    response.write(`${JSON.stringify(line)}\n`);
+  };
+  try {
+    write({ run: await run((progress) => write({ progress })) });
+  } catch (error) {
+    if (!response.headersSent || !(error instanceof CrossingsError)) throw error;
+    write(errorBody(error));
+  }
+  response.end();
 }
 
 /**
@@ -74,8 +97,11 @@ function lessonRoutes(lessons, disconnectOf) {
   router.post('/lessons/:name/runs', async (request, response) => {
     const lesson = lessonOf(request.params.name);
     const { try: which } = schema.parse(schema.lessonBody(lesson.try?.length ?? 0), request.body);
-    const run = await lessons.run(lesson, which, disconnectOf(response));
-    response.status(201).json(presentRun(lesson, run, 'here'));
+    const disconnected = disconnectOf(response);
+    const run = async (/** @type {import('../lib/lessons/experiment.js').OnProgress} */ onProgress) =>
+      presentRun(lesson, await lessons.run(lesson, which, disconnected, onProgress), 'here');
+    if (request.accepts(['json', LINES]) === LINES) return answerInLines(response, run);
+    response.status(201).json(await run(() => {}));
   });
   return router;
 }

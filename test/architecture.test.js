@@ -117,7 +117,10 @@ const ROOMS = [
   { files: ['public/theatre/'], uses: ['public/theatre/elements/', 'public/theatre/model/', 'public/shared/'] },
   { files: ['public/recording/model/'], uses: ['public/shared/'] },
   { files: ['public/recording/elements/'], uses: ['public/recording/model/', 'public/shared/'] },
-  { files: ['public/lessons/'], uses: ['public/recording/elements/', 'public/recording/model/', 'public/shared/'] },
+  {
+    files: ['public/lessons/'],
+    uses: ['public/recording/elements/', 'public/recording/model/', 'public/theatre/elements/', 'public/shared/'],
+  },
   { files: ['public/recording/'], uses: ['public/recording/elements/', 'public/recording/model/', 'public/shared/'] },
 ];
 

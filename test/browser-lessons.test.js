@@ -92,6 +92,14 @@ describeInBrowser('the lessons', () => {
         await page.keyboard.press('ArrowDown');
         await page.locator('#see .event-title', { hasText: 'write()' }).waitFor();
       }
+      if (lesson.see?.theatre) {
+        const marked = page.locator('#theatre .line[data-current=now]');
+        await marked.waitFor();
+        const before = await page.textContent('#theatre .caption');
+        await tabTo('#theatre .buttons button:nth-of-type(2)');
+        await page.keyboard.press('Enter');
+        expect(await page.textContent('#theatre .caption')).not.toBe(before);
+      }
       if (lesson.try?.length) {
         await tabTo('#tries button');
         await page.keyboard.press('Enter');
@@ -160,6 +168,22 @@ describeInBrowser('the lessons', () => {
     await page.keyboard.press('Enter');
     expect(await focused()).toBe('run-title');
     expect(await page.textContent('#announcements')).toBe('The question was skipped.');
+  });
+
+  test('a run says what it is doing, and is canceled by keyboard', async () => {
+    await open('/lesson.html?name=03-microseconds');
+    await tabTo('#skip');
+    await page.keyboard.press('Enter');
+    await tabTo('#start');
+    await page.keyboard.press('Enter');
+    await page.locator('#doing', { hasText: /^Running, \d+ %: \w/ }).waitFor();
+    await tabTo('#cancel');
+    await page.keyboard.press('Enter');
+    await page.locator('#running').waitFor({ state: 'hidden' });
+    expect(await focused()).toBe('start');
+    expect(await page.textContent('#announcements')).toBe('The run was canceled.');
+    expect(await page.locator('#run-error').isVisible()).toBe(false);
+    await expectAccessible(page);
   });
 
   test('a lesson that does not exist is a sentence', async () => {

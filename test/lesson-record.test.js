@@ -13,7 +13,7 @@ testWhereAllowed('lesson 10 shows its calls beside their lines of C, and begins 
   const shown = presentRun(lesson, await runLesson(lesson, null), 'here');
   expect(shown).toMatchObject({ trouble: null, right: 0, figures: { refused: { value: 8 } }, notRecorded: null });
   expect(shown.confinement?.namespaces ?? shown.confinement?.refused).toEqual(expect.any(String));
-  const { trace, event } = shown.recording ?? { trace: null, event: 0 };
+  const { trace, event } = /** @type {any} */ (shown.recording);
   const file = 'c-bench/lessons/10-sealed/sealed.c';
   const lines = trace?.sources[file].split('\n') ?? [];
   const attempt = trace?.events[event];
@@ -23,6 +23,26 @@ testWhereAllowed('lesson 10 shows its calls beside their lines of C, and begins 
     if (['mprotect', 'pwrite64', 'ftruncate', 'memfd_create'].includes(name))
       expect(lines[(source?.line ?? 0) - 1]).toContain(name.replace('64', ''));
   }
+});
+
+testWhereAllowed('lesson 2 measures, then records a short run that opens where the reader sleeps', async () => {
+  const lesson = findLesson('02');
+  const shown = presentRun(lesson, await runLesson(lesson, null), 'here');
+  expect(shown).toMatchObject({ trouble: null, hang: null, figures: { writes: { value: 1000 } }, notRecorded: null });
+  const { trace, event } = /** @type {any} */ (shown.recording);
+  expect(trace.events[event]).toMatchObject({ name: 'read', sleeps: 1, result: '64' });
+  expect(trace.events[trace.events[event].wokenBy]).toMatchObject({ name: 'write', pid: trace.processes[0].pid });
+});
+
+testWhereAllowed('a try that hangs on purpose is no trouble: a sentence says why, and the note is shown', async () => {
+  const lesson = findLesson('02');
+  const which = (lesson.try ?? []).findIndex(({ hangs }) => hangs);
+  const shown = presentRun(lesson, await runLesson(lesson, which), 'here');
+  expect(shown).toMatchObject({ trouble: null, figures: { deadlocks: { value: 1 } } });
+  expect(shown.hang).toMatch(/^Deadlock: .*so it never sees the end of file\.$/);
+  expect(shown.note).toContain('the reader sleeps');
+  const { trace, event } = /** @type {any} */ (shown.recording);
+  expect(trace.events[event]).toMatchObject({ name: 'read', end: null });
 });
 
 testWhereAllowed(

@@ -36,6 +36,18 @@ test('a run has its figures, the right answer and the text that they fill in', a
   expect(body.figures.ratio.value).toBeGreaterThan(0);
 });
 
+test('a client that accepts lines hears what the run is doing, and then gets it', async () => {
+  const headers = { accept: 'application/x-ndjson' };
+  const answer = await lab.ask('/api/lessons/02-pipe/runs', { method: 'POST', body: { try: null }, headers });
+  expect(answer.status).toBe(201);
+  const lines = answer.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines[0]).toEqual({ progress: { doing: 'measuring', fraction: null } });
+  expect(lines.at(-1).run).toMatchObject({ origin: 'here', trouble: null, figures: { writes: { value: 1000 } } });
+});
+
 test.each([
   [
     'a try that does not exist',

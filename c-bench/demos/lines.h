@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -75,6 +76,7 @@
 #define read(...) NOTED(read, __VA_ARGS__)
 #define recv(...) NOTED(recv, __VA_ARGS__)
 #define recvmsg(...) NOTED(recvmsg, __VA_ARGS__)
+#define sched_setaffinity(...) NOTED(sched_setaffinity, __VA_ARGS__)
 #define sem_close(...) NOTED(sem_close, __VA_ARGS__)
 #define sem_open(...) NOTED(sem_open, __VA_ARGS__)
 #define sem_post(...) NOTED(sem_post, __VA_ARGS__)
@@ -88,6 +90,7 @@
 #define shm_unlink(...) NOTED(shm_unlink, __VA_ARGS__)
 #define socket(...) NOTED(socket, __VA_ARGS__)
 #define socketpair(...) NOTED(socketpair, __VA_ARGS__)
+#define syscall(...) NOTED(syscall, __VA_ARGS__)
 #define unlink(...) NOTED(unlink, __VA_ARGS__)
 #define usleep(...) NOTED(usleep, __VA_ARGS__)
 #define waitpid(...) NOTED(waitpid, __VA_ARGS__)

@@ -6,6 +6,7 @@ const { EXPERIMENTS } = require('../experiments/index.js');
 const ROUNDS = 7; // the fewest with which the median has a 95 % interval
 
 /** @typedef {{experiment: string, choices?: Record<string, string>}} Work */
+/** What is being done now; the share that is done, or null if nobody knows. @typedef {(progress: {doing: string, fraction: number | null}) => void} OnProgress */
 
 /** @param {string} name */
 function findExperiment(name) {
@@ -18,14 +19,14 @@ function findExperiment(name) {
 
 /**
  * @param {Work} work
- * @param {{signal?: AbortSignal, onDoing?: (doing: string) => void}} [control] onDoing: what is being measured now
+ * @param {{signal?: AbortSignal, onProgress?: OnProgress}} [control]
  * @returns {Promise<import('./confined.js').Outcome>}
  */
-async function runExperimentOf({ experiment, choices }, { signal, onDoing } = {}) {
+async function runExperimentOf({ experiment, choices }, { signal, onProgress } = {}) {
   const { run, figures } = findExperiment(experiment);
   const file = await run(
     { cores: null, pin: true, effort: 'quick', rounds: ROUNDS, ...choices },
-    { signal, onProgress: ({ doing }) => onDoing?.(doing) },
+    { signal, onProgress },
   );
   return {
     how: 'exited',

@@ -7,7 +7,17 @@ const { CrossingsError } = require('../channel/errors.js');
 const { inOrder } = require('./pitfall-groups.js');
 
 /** @typedef {{figure: string, than?: string, below?: number, atLeast?: number, equals?: number}} Condition */
-/** @typedef {{label: string, program?: string, args?: string[], choices?: Record<string, string>, note?: string}} Try */
+/**
+ * The event of a recording that is shown first: the first one of this call on a line that contains this text; if wanted, the first
+ * that slept, or that never returned.
+ * @typedef {{call: string, line?: string, sleeps?: true, hangs?: true}} Moment
+ */
+/** A short run that is recorded beside the one that is measured. @typedef {{args: string[], moment?: Moment}} Recorded */
+/**
+ * hangs: only recorded, since it never ends; moment: of this recording.
+ * @typedef {{label: string, program?: string, args?: string[], choices?: Record<string, string>, note?: string,
+ *   recorded?: Recorded, hangs?: true, moment?: Moment}} Try
+ */
 /**
  * @typedef {object} Lesson
  * @property {string} name of its folder
@@ -17,7 +27,7 @@ const { inOrder } = require('./pitfall-groups.js');
  * @property {string} title
  * @property {number} minutes
  * @property {{text: string, answers: {text: string, right: Condition}[]}} question
- * @property {{kind: 'measure' | 'record', program: string, args?: string[]} |
+ * @property {{kind: 'measure' | 'record', program: string, args?: string[], recorded?: Recorded} |
  *   {kind: 'experiment', experiment: string, choices?: Record<string, string>}} run
  * @property {any} [see]
  * @property {Record<string, string[]>} [source] texts in the lines that matter, by file

@@ -5,20 +5,20 @@ const { existsSync, readFileSync } = require('node:fs');
 const { join, relative } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
 const { describeEnvironment } = require('../measure/environment.js');
-const { runConfined, sentencesOf } = require('./confined.js');
+const { runConfined } = require('./confined.js');
 const { runExperimentOf } = require('./experiment.js');
 const { isFigure } = require('./figures.js');
 const { listLessons, listPitfalls, problemsOf } = require('./folders.js');
 const { fill, rightAnswer } = require('./outcomes.js');
-const { runRecorded } = require('./recorded.js');
+const { recordBeside, runRecorded } = require('./recorded.js');
+const { hangOf, shownRecording, troubleOf } = require('./shown.js');
 const { explainTerms, idOf, readGlossary, sectionsOf, toHtml, toInlineHtml, worksheetOf } = require('./text.js');
 
 /** @typedef {import('./folders.js').Lesson} Lesson */
 /** @typedef {import('./folders.js').Try} Try */
 /** @typedef {import('./confined.js').Outcome} Outcome */
-/** @typedef {import('./recorded.js').ProgramTrace} ProgramTrace */
 /**
- * @typedef {{kind: 'measure' | 'record', program: string, args: string[]} |
+ * @typedef {{kind: 'measure' | 'record', program: string, args: string[], hangs: boolean, recorded?: import('./folders.js').Recorded} |
  *   {kind: 'experiment', experiment: string, choices: Record<string, string>}} Work
  */
 
@@ -52,20 +52,34 @@ const listAll = () => ({ lessons: listLines(), problems: problemsOf('lesson') })
 
 /** What a run of the lesson does. @param {Lesson} lesson @param {number | null} which @returns {Work} */
 function workOf({ run, try: tries = [] }, which) {
-  const { program, args, choices } = which === null ? /** @type {Omit<Try, 'label'>} */ (run) : tries[which];
+  const {
+    program,
+    args,
+    choices,
+    recorded,
+    hangs = false,
+  } = which === null ? /** @type {Omit<Try, 'label'>} */ (run) : tries[which];
   if (run.kind === 'experiment' && !program)
     return { kind: 'experiment', experiment: run.experiment, choices: { ...run.choices, ...choices } };
-  const kind = run.kind === 'record' ? 'record' : 'measure';
+  const kind = run.kind === 'record' || hangs ? 'record' : 'measure';
   const own = run.kind === 'experiment' ? '' : run.program;
-  return { kind, program: program ?? own, args: args ?? [] };
+  return { kind, program: program ?? own, args: args ?? [], hangs, recorded };
 }
 
-/** @param {Lesson} lesson @param {number | null} which @param {{signal?: AbortSignal}} control */
-function perform(lesson, which, control) {
+/** @typedef {{signal?: AbortSignal, onProgress?: import('./experiment.js').OnProgress}} LessonControl */
+
+/** @param {Lesson} lesson @param {number | null} which @param {LessonControl} control @returns {Promise<Outcome>} */
+async function perform(lesson, which, control) {
   const work = workOf(lesson, which);
   if (work.kind === 'experiment') return runExperimentOf(work, control);
-  const run = work.kind === 'record' ? runRecorded : runConfined;
-  return run({ folder: lesson.folder, program: work.program, args: work.args }, control);
+  const what = { folder: lesson.folder, program: work.program, args: work.args, hangs: work.hangs };
+  if (work.kind === 'record') return runRecorded(what, control);
+  const { signal, onProgress } = control;
+  if (!work.recorded) return runConfined(what, { signal });
+  onProgress?.({ doing: 'measuring', fraction: null });
+  const outcome = await runConfined(what, { signal });
+  onProgress?.({ doing: 'recording the system calls', fraction: null });
+  return { ...outcome, ...(await recordBeside({ ...what, args: work.recorded.args }, { signal })) };
 }
 
 /** The same run in a terminal. @param {Lesson} lesson @param {number | null} which */
@@ -76,12 +90,12 @@ const terminalOf = (lesson, which) =>
  * Runs a lesson's program here and now.
  * @param {Lesson} lesson
  * @param {number | null} which
- * @param {{signal?: AbortSignal}} [control]
+ * @param {LessonControl} [control]
  * @returns {Promise<LessonRun>}
  */
-async function runLesson(lesson, which, { signal } = {}) {
+async function runLesson(lesson, which, { signal, onProgress } = {}) {
   const recordedAt = new Date().toISOString();
-  const outcome = await perform(lesson, which, { signal });
+  const outcome = await perform(lesson, which, { signal, onProgress });
   const { cpu, cores, architecture, kernel, virtualization } = await describeEnvironment({
     cores: null,
     pin: false,
@@ -101,47 +115,6 @@ function render(lesson, texts, terms = new Set(lesson.terms)) {
   return Object.fromEntries(SECTIONS.map((name) => [name, explainTerms(toHtml(texts[name] ?? ''), terms)]));
 }
 
-/** How a program ended, if not as it should. @param {Outcome} outcome */
-function troubleOf({ how, status, signal, processes, lines, limit, stuck }) {
-  if (stuck) return stuck;
-  if (limit === 'processes') return 'The program was stopped because it had too many processes.';
-  if (how === 'limit')
-    return ['The program was stopped because it reached its time limit.', ...sentencesOf(processes)].join(' ');
-  if (how === 'signal') return `The program was killed by ${signal}.`;
-  if (status === 0) return null;
-  const last = lines.findLast(({ stream }) => stream === 'stderr') ?? lines.at(-1);
-  return last?.line ?? `The program exited with status ${status}.`;
-}
-
-/**
- * The recording that the page shows of a run, and its event that matters. Where tracing is refused, it is the one that ships.
- * @param {Lesson} lesson
- * @param {LessonRun} run
- * @param {'here' | 'shipped'} origin
- */
-function recordingOf(lesson, { try: which, outcome }, origin) {
-  const shipped = outcome.notRecorded ? shippedRuns(lesson).find((other) => other.try === which) : undefined;
-  const recording = outcome.recording ?? shipped?.outcome.recording ?? null;
-  return {
-    recording: recording && {
-      trace: recording,
-      event: momentOf(lesson, recording),
-      origin: shipped ? 'shipped' : origin,
-    },
-    notRecorded: outcome.notRecorded ?? null,
-  };
-}
-
-/** The number of the event that the lesson is about. @param {Lesson} lesson @param {ProgramTrace} trace */
-function momentOf({ see }, { events, sources }) {
-  const { call, line: text } = see?.moment ?? {};
-  const found = events.findIndex(({ name, source }) => {
-    const line = source && (sources[source.file] ?? '').split('\n')[source.line - 1];
-    return name === call && (text === undefined || line?.includes(text));
-  });
-  return Math.max(found, 0);
-}
-
 /**
  * What the page shows of a run.
  * @param {Lesson} lesson
@@ -151,7 +124,7 @@ function momentOf({ see }, { events, sources }) {
 function presentRun(lesson, run, origin) {
   const { outcome, recordedAt, environment } = run;
   const sections = sectionsOf(lesson.text);
-  const trouble = troubleOf(outcome);
+  const trouble = troubleOf(lesson, run);
   const isFirst = run.try === null;
   const note = isFirst ? '' : (lesson.try?.[run.try ?? 0].note ?? '');
   const terms = new Set(lesson.terms);
@@ -164,7 +137,8 @@ function presentRun(lesson, run, origin) {
     terminal: terminalOf(lesson, run.try),
     figures: outcome.figures,
     moments: outcome.moments ?? [],
-    ...recordingOf(lesson, run, origin),
+    ...shownRecording(lesson, run, origin, shippedRuns(lesson)),
+    hang: hangOf(lesson, run),
     output: outcome.lines.map(({ line: text }) => text).filter((text) => !isFigure(text)),
     confinement: outcome.confinement,
     seconds: outcome.ms / 1000,

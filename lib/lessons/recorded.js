@@ -23,9 +23,11 @@ const { figuresIn } = require('./figures.js');
  */
 /** @typedef {{name: string, calls: MomentCall[], omitted: number}} Moment the calls of one message */
 /** @typedef {{name: string, count: number, calls: ProgramCall[]}} Part */
+/** @typedef {{folder: string, program: string, args: string[], hangs?: boolean}} Recorded hangs: it is expected to */
 
 const root = join(__dirname, '..', '..');
 const LIMIT_SECONDS = 30;
+const HANG_SECONDS = 5; // of a program that is expected to hang: where nothing finds its deadlock, its time ends it
 const MAX_CALLS = 120; // of a moment
 const MAX_EVENTS = 500; // of a recording that the page shows whole
 /** How V8 manages its memory says nothing about messages. */
@@ -96,10 +98,10 @@ function endOf({ ended, status, signal, stuck, waiting }) {
 
 /**
  * Records a program while it is confined.
- * @param {{folder: string, program: string, args: string[]}} what
+ * @param {Recorded} what
  * @param {{signal?: AbortSignal}} control
  */
-async function record({ folder, program, args }, { signal }) {
+async function record({ folder, program, args, hangs }, { signal }) {
   const inNode = program.endsWith('.js');
   const command = inNode ? [process.execPath, join(folder, program)] : [nameOf(folder, program)];
   const stdio = /** @type {import('node:child_process').StdioOptions} */ (['ignore', 'pipe', 'inherit', 'pipe']);
@@ -108,7 +110,8 @@ async function record({ folder, program, args }, { signal }) {
     {
       command: [...command, ...args],
       lines: inNode,
-      timeoutSeconds: LIMIT_SECONDS,
+      maxEvents: hangs ? 2 * MAX_EVENTS : undefined,
+      timeoutSeconds: hangs ? HANG_SECONDS : LIMIT_SECONDS,
       tracer: { program: 'crossings-lessons', args: ['--confine', '--trace', ...(inNode ? ['--exec'] : [])] },
       spawn: { cwd: root, stdio },
     },
@@ -119,7 +122,7 @@ async function record({ folder, program, args }, { signal }) {
 }
 
 /**
- * @param {{folder: string, program: string, args: string[]}} what
+ * @param {Recorded} what
  * @param {{signal?: AbortSignal}} [control]
  * @returns {Promise<import('./confined.js').Outcome>}
  */
@@ -135,6 +138,7 @@ async function runRecorded(what, { signal } = {}) {
     for (const { name, count, calls } of parts) {
       figures[name] = { value: ofMainThreads(calls).length / count, unit: 'calls' };
     }
+    if (what.hangs) figures.deadlocks = { value: trace.stuck ? 1 : 0, unit: '' };
     return {
       ...endOf(trace),
       lines: printed.flatMap(({ type, stream, line }) =>
@@ -154,8 +158,32 @@ async function runRecorded(what, { signal } = {}) {
     // A C program prints its figures all the same; those of a Node program are counted from its recording.
     const { code, message } = /** @type {{code?: string, message: string}} */ (error);
     if (code !== 'ERR_PTRACE_REFUSED' || what.program.endsWith('.js')) throw error;
-    return { ...(await runConfined(what, { signal })), recording: null, notRecorded: message };
+    const limitMs = what.hangs ? HANG_SECONDS * 1000 : undefined;
+    const outcome = await runConfined({ ...what, limitMs }, { signal });
+    const { how, figures, processes } = outcome;
+    const asleep = how === 'limit' && processes.every(({ state }) => state === 'sleeps');
+    if (what.hangs) figures.deadlocks = { value: asleep ? 1 : 0, unit: '' };
+    return { ...outcome, recording: null, notRecorded: message };
   }
 }
 
-module.exports = { partsOf, runRecorded };
+/**
+ * The recording of a short run, for a lesson whose figures come from a long one without the tracer.
+ * @param {Omit<Recorded, 'hangs'>} what
+ * @param {{signal?: AbortSignal}} [control]
+ * @returns {Promise<Pick<import('./confined.js').Outcome, 'recording' | 'notRecorded'>>}
+ */
+async function recordBeside(what, { signal } = {}) {
+  try {
+    const { trace } = await record({ ...what, hangs: true }, { signal });
+    if (trace.events.length <= MAX_EVENTS) return { recording: trace };
+    return { recording: null, notRecorded: `The recording has more than ${MAX_EVENTS} system calls.` };
+  } catch (error) {
+    signal?.throwIfAborted();
+    const { code, message } = /** @type {{code?: string, message: string}} */ (error);
+    if (code !== 'ERR_PTRACE_REFUSED') throw error;
+    return { recording: null, notRecorded: message };
+  }
+}
+
+module.exports = { partsOf, recordBeside, runRecorded };

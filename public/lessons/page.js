@@ -10,6 +10,7 @@ import { finish } from './progress.js';
 import { recording } from './recording.js';
 import { lessonNamed, runLesson } from './source.js';
 import { explanation, fromHtml, program, setHtml, worksheet } from './texts.js';
+import { theatre } from './theatre.js';
 
 const STEPS = /** @type {const} */ (['predict', 'run', 'see', 'why', 'try']);
 /** @typedef {typeof STEPS[number]} Step */
@@ -76,11 +77,12 @@ function showVerdict({ right }) {
 
 /** @param {LessonRunAnswer} run */
 async function showRun(run) {
-  const recorded = await recording(run);
+  const [recorded, inTheatre] = await Promise.all([recording(run), lesson.see ? theatre(lesson.see) : []]);
   baseline = run;
   showText(byId('run-error'), run.trouble ?? '');
   const runs = [{ name: 'this run', figures: run.figures }];
   byId('plot').replaceChildren(...(lesson.see?.figures ? [bars(lesson.see, runs)] : [table(runs)]));
+  byId('theatre').replaceChildren(...inTheatre);
   byId('output').replaceChildren(...moments(lesson, run.moments), recorded ?? '', outputOf(run.output));
   showText(byId('origin'), originOf(run));
   begin('see', run.trouble ?? 'The run has ended. Its figures follow.');
@@ -122,9 +124,23 @@ async function showTry(run) {
   announce(`${label}: the run has ended.`);
 }
 
-/** @param {boolean} running */
-function setRunning(running) {
+/** Ends the run in progress. */
+let canceling = new AbortController();
+
+/** What is being done now. @param {LessonProgress} progress */
+function showProgress({ doing, fraction }) {
+  const bar = /** @type {HTMLProgressElement} */ (byId('running').querySelector('progress'));
+  if (fraction === null) bar.removeAttribute('value');
+  else bar.value = fraction;
+  const share = fraction === null ? '' : `${Math.round(100 * fraction)} %: `;
+  byId('doing').textContent = `Running, ${share}${doing}`;
+}
+
+/** @param {boolean} running @param {Element | null} [after] the progress is shown behind this element */
+function setRunning(running, after) {
+  after?.after(byId('running'));
   byId('running').hidden = !running;
+  if (running) showProgress({ doing: 'one moment', fraction: null });
   for (const button of document.querySelectorAll('#start, #tries button')) {
     /** @type {HTMLButtonElement} */ (button).setAttribute('aria-disabled', String(running));
   }
@@ -135,10 +151,13 @@ async function run(which, where) {
   if (!byId('running').hidden) return;
   showText(byId(where), '');
   const shipped = lesson.shipped.find((candidate) => candidate.try === which);
-  setRunning(true);
+  const begunBy = /** @type {HTMLElement | null} */ (document.activeElement);
+  setRunning(true, which === null ? byId('start').closest('.actions') : byId('tries'));
   announce('Running.');
+  canceling = new AbortController();
+  const { signal } = canceling;
   try {
-    const answer = isLive ? await runLesson(lesson.name, which) : shipped;
+    const answer = isLive ? await runLesson(lesson.name, which, { signal, onProgress: showProgress }) : shipped;
     if (!answer)
       throw new Error(
         `${NEEDS_LAB.replaceAll('`', '')} No run of ${which === null ? 'this lesson' : 'this change'} ships with it.`,
@@ -146,7 +165,10 @@ async function run(which, where) {
     if (which === null) await showRun(answer);
     else await showTry(answer);
   } catch (error) {
-    showText(byId(where), /** @type {Error} */ (error).message);
+    if (signal.aborted) {
+      announce('The run was canceled.');
+      begunBy?.focus(); // Cancel had the focus, and is about to be hidden
+    } else showText(byId(where), /** @type {Error} */ (error).message);
   } finally {
     setRunning(false);
   }
@@ -223,6 +245,7 @@ function listen() {
   });
   byId('skip').addEventListener('click', () => begin('run', 'The question was skipped.'));
   byId('start').addEventListener('click', () => run(null, 'run-error'));
+  byId('cancel').addEventListener('click', () => canceling.abort());
   byId('print').addEventListener('click', () => print());
   byId('copy').addEventListener('click', async () => {
     await navigator.clipboard.writeText(byId('terminal').textContent);

@@ -14,7 +14,8 @@ const load = () =>
   ]);
 
 /** @param {LessonRunAnswer} run @returns {Promise<HTMLElement | null>} */
-export async function recording({ recording: found, notRecorded }) {
+export async function recording({ recording: found, notRecorded, hang }) {
+  if (!found && hang) return h('p', { class: 'notice' }, `${hang} ${notRecorded ?? ''}`.trim());
   if (!found) return notRecorded ? h('p', { class: 'notice' }, notRecorded) : null;
   const [{ checkTrace }, { recordingOf }, { matchingEvents, NO_FILTER }] = await load();
   checkTrace(found.trace);
@@ -27,8 +28,9 @@ export async function recording({ recording: found, notRecorded }) {
   const shipped = found.origin === 'shipped' && notRecorded;
   const element = h(
     'section',
-    { class: 'recorded', 'aria-labelledby': 'recorded-title' },
-    h('h3', { id: 'recorded-title' }, 'The system calls'),
+    { class: 'recorded', 'aria-label': 'The system calls' },
+    h('h3', {}, 'The system calls'),
+    hang ? h('p', { class: 'notice' }, hang) : null,
     shipped ? h('p', { class: 'notice' }, `${notRecorded} These calls were recorded on another machine.`) : null,
     h('p', { class: 'soft small' }, text),
     lanes,

@@ -27,12 +27,18 @@ interface GlossaryTerm {
   text: string;
   lessons: LessonLine[];
 }
+/** What a run does now; the share that is done, or null if nobody knows. */
+interface LessonProgress {
+  doing: string;
+  fraction: number | null;
+}
 interface LessonPlot {
   kind: string;
   figures?: string[];
   labels?: Record<string, string>;
   unit?: string;
   scale?: 'linear' | 'log';
+  theatre?: { mechanism: string; moment: { call: string; line?: string }; text: string };
 }
 /** The system calls of one message. */
 interface LessonMoment {
@@ -62,6 +68,8 @@ interface LessonRunAnswer {
   confinement: { namespaces: string | null; refused: string | null } | null;
   recording: { trace: any; event: number; origin: 'here' | 'shipped' } | null;
   notRecorded: string | null;
+  /** why the program hangs, if it is meant to */
+  hang: string | null;
   seconds: number;
   trouble: string | null;
   right: number | null;

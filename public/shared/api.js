@@ -36,14 +36,13 @@ export class LabError extends Error {
   }
 }
 
-/**
- * @param {string} path such as '/api/mechanisms'
- * @param {{method?: string, body?: unknown, signal?: AbortSignal}} [options]
- */
-export async function call(path, { method = 'GET', body, signal } = {}) {
+/** @typedef {{method?: string, body?: unknown, signal?: AbortSignal, accept?: string}} CallOptions */
+
+/** @param {string} path such as '/api/mechanisms' @param {CallOptions} [options] @returns {Promise<Response>} that is ok */
+async function respond(path, { method = 'GET', body, signal, accept } = {}) {
   if (!isLive && method !== 'GET') throw new LabError(NEEDS_LAB.replaceAll('`', ''), 'ERR_NO_SERVER', null);
   // The server requires this type for every request that changes something, with or without a body.
-  const headers = method === 'GET' ? undefined : { 'content-type': 'application/json' };
+  const headers = { ...(method !== 'GET' && { 'content-type': 'application/json' }), ...(accept && { accept }) };
   let response;
   try {
     response = await fetch(dataAddress(path), {
@@ -62,14 +61,39 @@ export async function call(path, { method = 'GET', body, signal } = {}) {
       );
     throw new LabError('The lab’s server does not respond. Check that it is still running.', 'ERR_NO_SERVER', null);
   }
-  const answer = response.status === 204 ? null : await response.json().catch(() => null);
-  if (response.ok) return answer;
+  if (response.ok) return response;
   if (!isLive)
     throw new LabError(`This copy of the lab has no file for ${path.replace('/api/', '')}.`, 'ERR_NO_FILE', null);
+  const answer = await response.json().catch(() => null);
   const { message, code } = answer?.error ?? {};
   throw new LabError(
     message ?? `The server answered with status ${response.status}.`,
     code ?? 'ERR_HTTP',
     answer?.error,
   );
+}
+
+/** @param {string} path @param {CallOptions} [options] */
+export async function call(path, options) {
+  const response = await respond(path, options);
+  return response.status === 204 ? null : response.json().catch(() => null);
+}
+
+/**
+ * A call whose answer comes in lines of JSON while something runs.
+ * @param {string} path
+ * @param {CallOptions} options
+ * @param {(line: any) => void} onLine
+ */
+export async function callInLines(path, options, onLine) {
+  const response = await respond(path, { ...options, accept: 'application/x-ndjson' });
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+  const decoder = new TextDecoder();
+  for (let text = ''; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (text + decoder.decode(value, { stream: true })).split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines) onLine(JSON.parse(line));
+  }
 }

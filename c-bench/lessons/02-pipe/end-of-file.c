@@ -41,17 +41,22 @@ static void be_reader(int read_end, int report_end, int size) {
 }
 
 int main(int argc, char **argv) {
-    int messages = 1000, pause_us = 200, size = MESSAGE;
+    int messages = 1000, pause_us = 200, size = MESSAGE, keep = 0;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--pause") == 0)
             pause_us = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--read") == 0)
             size = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--messages") == 0)
+            messages = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--keep") == 0)
+            keep = atoi(argv[i + 1]);
         else
             argc = 0;
     }
-    if (argc % 2 == 0 || size < 1 || size > 65536 || pause_us < 0) {
-        fprintf(stderr, "Arguments: --pause MICROSECONDS, --read BYTES (1 to 65536).\n");
+    if (argc % 2 == 0 || size < 1 || size > 65536 || pause_us < 0 || messages < 1) {
+        fprintf(stderr,
+                "Arguments: --messages COUNT, --pause MICROSECONDS, --read BYTES (1 to 65536), --keep 0 or 1.\n");
         return 2;
     }
     int ends[2], report_ends[2];
@@ -60,11 +65,13 @@ int main(int argc, char **argv) {
 
     pid_t reader = fork(); /* the child inherits every descriptor */
     if (reader == 0) {
-        close(ends[1]); /* or the reader itself could still write, and the end would never come */
+        if (!keep)
+            close(ends[1]); /* or the reader itself could still write, and the end would never come */
         be_reader(ends[0], report_ends[1], size);
     }
     close(ends[0]);
-    char message[MESSAGE] = "a message of 64 bytes";
+    close(report_ends[1]);
+    char message[MESSAGE] = "A message of 64 bytes: the kernel copies it in, and out again..";
     long before = sleeps();
     for (int n = 0; n < messages; n++) {
         if (write(ends[1], message, MESSAGE) != MESSAGE)
