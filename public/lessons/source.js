@@ -1,5 +1,5 @@
 // Where the pages of the lessons get their data: from the lab's server, or, in a static copy, from its files.
-import { call, callInLines, LabError } from '../shared/api.js';
+import { call, LabError, respond } from '../shared/api.js';
 
 /** Every lesson, and a sentence for each folder that is invalid. @returns {Promise<{lessons: LessonLine[], problems: string[]}>} */
 export const lessonList = () => call('/api/lessons');
@@ -9,6 +9,25 @@ export const glossary = () => call('/api/glossary');
 
 /** @param {string} name @returns {Promise<LessonAnswer>} */
 export const lessonNamed = (name) => call(`/api/lessons/${encodeURIComponent(name)}`);
+
+/**
+ * A call whose answer comes in lines of JSON while something runs.
+ * @param {string} path
+ * @param {import('../shared/api.js').CallOptions} options
+ * @param {(line: any) => void} onLine
+ */
+async function callInLines(path, options, onLine) {
+  const response = await respond(path, { ...options, accept: 'application/x-ndjson' });
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+  const decoder = new TextDecoder();
+  for (let text = ''; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (text + decoder.decode(value, { stream: true })).split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines) onLine(JSON.parse(line));
+  }
+}
 
 /**
  * @param {string} name

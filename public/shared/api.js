@@ -39,7 +39,7 @@ export class LabError extends Error {
 /** @typedef {{method?: string, body?: unknown, signal?: AbortSignal, accept?: string}} CallOptions */
 
 /** @param {string} path such as '/api/mechanisms' @param {CallOptions} [options] @returns {Promise<Response>} that is ok */
-async function respond(path, { method = 'GET', body, signal, accept } = {}) {
+export async function respond(path, { method = 'GET', body, signal, accept } = {}) {
   if (!isLive && method !== 'GET') throw new LabError(NEEDS_LAB.replaceAll('`', ''), 'ERR_NO_SERVER', null);
   // The server requires this type for every request that changes something, with or without a body.
   const headers = { ...(method !== 'GET' && { 'content-type': 'application/json' }), ...(accept && { accept }) };
@@ -77,23 +77,4 @@ async function respond(path, { method = 'GET', body, signal, accept } = {}) {
 export async function call(path, options) {
   const response = await respond(path, options);
   return response.status === 204 ? null : response.json().catch(() => null);
-}
-
-/**
- * A call whose answer comes in lines of JSON while something runs.
- * @param {string} path
- * @param {CallOptions} options
- * @param {(line: any) => void} onLine
- */
-export async function callInLines(path, options, onLine) {
-  const response = await respond(path, { ...options, accept: 'application/x-ndjson' });
-  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
-  const decoder = new TextDecoder();
-  for (let text = ''; ; ) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const lines = (text + decoder.decode(value, { stream: true })).split('\n');
-    text = lines.pop() ?? '';
-    for (const line of lines) onLine(JSON.parse(line));
-  }
 }
