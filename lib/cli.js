@@ -3,7 +3,7 @@
 // The command line: builds the commands, runs one, and reports its errors. Exit status 0: done; 1: failed while
 // running; 2: invalid arguments; 128 + n: ended by signal n.
 const { Command, CommanderError } = require('commander');
-const { name, version } = require('../package.json');
+const { version } = require('../package.json');
 const { benchCommand } = require('./bench/command.js');
 const { compareCommand } = require('./bench/compare/command.js');
 const { nodeCommand } = require('./bench/node/command.js');
@@ -47,7 +47,7 @@ const COMMANDS = [
 
 /** @param {CommandMaker[]} commands @param {AbortSignal} signal */
 function buildProgram(commands, signal) {
-  const program = new Command(name) // "crossings" in a checkout, "crossings-lab" in the package
+  const program = new Command('npx crossings-lab') // in a checkout, too, and where npx starts it as `crossings`
     .description('Measure, use and understand inter-process communication on Linux.')
     .version(version)
     .exitOverride()
@@ -104,7 +104,7 @@ function reportError(error, signal, program) {
   if (signal.aborted) return 128 + SIGNALS[/** @type {keyof typeof SIGNALS} */ (signal.reason)];
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
-    if (error.code === 'commander.help') report('Missing command; see `crossings --help`.');
+    if (error.code === 'commander.help') report('Missing command; see `npx crossings-lab --help`.');
     else report(sentenceOf(error, program));
     return 2;
   }

@@ -49,7 +49,7 @@ const aboutExperiment = ({ name, title, document, claim, question, choices, argu
   claim,
   question,
   choices,
-  command: `crossings ${name}`,
+  command: `npx crossings-lab ${name}`,
   argument: argument ?? null,
 });
 
@@ -122,7 +122,7 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
       400,
       'ERR_USAGE',
       `Run ${id} must have at most ${MOST_COMPARED.results} results with ${MOST_COMPARED.samples} samples to be compared here; ` +
-        `it has ${results.length} with ${samples}. The command crossings compare accepts ten times as many.`,
+        `it has ${results.length} with ${samples}. \`npx crossings-lab compare\` accepts ten times as many.`,
     );
   };
 

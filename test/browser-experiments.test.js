@@ -196,7 +196,7 @@ describeInBrowser('the pages of the experiments', () => {
     await page.getByLabel('uds').check();
     await page.getByLabel('64 bytes').check();
     await page.locator('[value=standard]').check();
-    expect(await page.textContent('#command')).toBe('crossings bill uds --size 64');
+    expect(await page.textContent('#command')).toBe('npx crossings-lab bill uds --size 64');
     await page.click('#start');
     await page.locator('#files').waitFor();
     expect(await page.textContent('#run-facts')).toBe('uds, 64 bytes · standard · took 12.3 s');
@@ -209,7 +209,7 @@ describeInBrowser('the pages of the experiments', () => {
     await open('cycles', '', { permissions: ['clipboard-read', 'clipboard-write'] });
     await page.click('#copy');
     await page.locator('#announcements', { hasText: /^Command copied\.$/ }).waitFor({ state: 'attached' });
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('crossings cycles --quick');
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('npx crossings-lab cycles --quick');
   });
 
   test('a part that could not be measured says why, and a negative one is shown as such', async () => {

@@ -412,7 +412,7 @@ describe('crossings compare', () => {
   });
 
   test.each([
-    [[a], "Missing required argument 'candidate'; see `crossings compare --help`.\n"],
+    [[a], "Missing required argument 'candidate'; see `npx crossings-lab compare --help`.\n"],
     [
       [a, '/none'],
       'The candidate must be a run file written by bench --json; cannot read "/none": no such file or directory.\n',

@@ -185,7 +185,7 @@ function prove(options) {
     ...head('prove', options, { messages: 1000, limitMs: 100 }),
     proofs,
     disassembly: { tool: 'objdump', architecture: 'x64', functions, violations: [] },
-    sentences: ['These proofs survived: see `crossings prove --disassembly`.', 'The control was killed.'],
+    sentences: ['These proofs survived: see `npx crossings-lab prove --disassembly`.', 'The control was killed.'],
     verdict: 'partly',
   };
 }

@@ -444,7 +444,7 @@ describeWhereAllowed('crossings trace --', () => {
     [['--timeout', '0', '--', 'true'], '--timeout must be a whole number from 1 to 86400; got "0".'],
     [['--json', '/no/folder/x', '--', 'true'], '--json must be a file that can be written'],
     [['sh', '-c'], "unknown option '-c'"],
-    [['ls', '/'], 'to trace a command, write crossings trace -- ls /.'],
+    [['ls', '/'], 'to trace a command, write `npx crossings-lab trace -- ls /`.'],
     [['--'], "Missing required argument 'mechanism'"],
   ])('refuses %j in one sentence', (args, sentence) => {
     const { status, stdout, stderr } = cli(['trace', ...args]);

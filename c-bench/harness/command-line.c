@@ -37,7 +37,7 @@ static const char usage[] =
     "  --no-floors        do not measure the floors (system call, cache line, copy)\n"
     "  --no-progress      do not print progress during a pass (printing takes a system call per second)\n"
     "  --plant WHAT       add a known cost: getppid in each send, or delays of NS,NS nanoseconds in each call of the\n"
-    "                     throughput pass and in each round trip (for crossings bench --self-test)\n"
+    "                     throughput pass and in each round trip (for bench --self-test)\n"
     "  --stall-ms N       fail after this long without progress, 10 to 600000 (default 10000)\n"
     "  --parent PID       end when the parent process, which must be PID, ends\n"
     "  --list             print the mechanisms and exit\n"

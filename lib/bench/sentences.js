@@ -26,7 +26,7 @@ const BILLED = ['pipe', 'uds', 'tcp'];
 function explainBill(run, result) {
   const crossings = /** @type {number} */ (result.crossings.perRoundTrip);
   const floorNs = crossings * run.floors.syscallNs;
-  const rest = `\`crossings bill ${result.mechanism}\` measures what the rest is spent on.`;
+  const rest = `\`npx crossings-lab bill ${result.mechanism}\` measures what the rest is spent on.`;
   const crossed =
     `With ${result.mechanism}, a round trip makes ${crossingCount(crossings)} system calls and takes ${duration(tripNs(result))}. ` +
     `The cheapest system call takes ${duration(run.floors.syscallNs)} here, so the crossings alone account for ` +

@@ -37,7 +37,7 @@ function writeText(markdown) {
 function list(lessons) {
   const style = styleFor(process.stdout);
   const rows = lessons.map(({ name, title, minutes }) => [`${name.slice(0, 2)}  ${title}`, `${minutes} min`]);
-  write(`\n${plainTable(null, ['lesson', 'takes'], rows, style)}\n\nPlay one: crossings lesson 1\n`);
+  write(`\n${plainTable(null, ['lesson', 'takes'], rows, style)}\n\nPlay one: npx crossings-lab lesson 1\n`);
   for (const problem of problemsOf('lesson')) write(`${style.bad(wrap(problem, WIDTH))}\n`);
 }
 
@@ -132,7 +132,7 @@ async function play(name, options, signal) {
     }
     writeText(fill(sections.why ?? '', figures));
     tries.forEach(({ label }, i) => {
-      write(`  crossings lesson ${Number(lesson.name.slice(0, 2))} --try ${i + 1}   ${style.dim(label)}`);
+      write(`  npx crossings-lab lesson ${Number(lesson.name.slice(0, 2))} --try ${i + 1}   ${style.dim(label)}`);
     });
     write('');
   } else writeText(fill(tries[which].note ?? '', figures));

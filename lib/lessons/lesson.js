@@ -84,7 +84,7 @@ async function perform(lesson, which, control) {
 
 /** The same run in a terminal. @param {Lesson} lesson @param {number | null} which */
 const terminalOf = (lesson, which) =>
-  `crossings lesson ${String(numberOf(lesson))}${which === null ? '' : ` --try ${which + 1}`}`;
+  `npx crossings-lab lesson ${String(numberOf(lesson))}${which === null ? '' : ` --try ${which + 1}`}`;
 
 /**
  * Runs a lesson's program here and now.

@@ -58,9 +58,9 @@ async function trace(mechanism, options, signal) {
 
 const EXAMPLES = `
 Examples:
-  crossings trace pipe                      two processes that exchange messages through a pipe
-  crossings trace -- node app.js            any program, with its children and threads
-  crossings trace --json app.json --no-payloads -- ./server --port 0
+  npx crossings-lab trace pipe                two processes that exchange messages through a pipe
+  npx crossings-lab trace -- node app.js      any program, with its children and threads
+  npx crossings-lab trace --json app.json --no-payloads -- ./server --port 0
 
 The program keeps its standard input, output and error. When it has ended, the log is printed on standard error; with --json, only a
 summary. If the program hangs, the summary says which process sleeps in which call, and which process holds the other end. Ctrl-C ends
@@ -70,7 +70,7 @@ the program and keeps what was recorded until then.`;
 function traceCommand(signal) {
   return new Command('trace')
     .description('record the system calls of two processes that exchange messages, or of any program')
-    .usage('[options] <mechanism>\n       crossings trace [options] -- <command> [arguments...]')
+    .usage('[options] <mechanism>\n       npx crossings-lab trace [options] -- <command> [arguments...]')
     .argument('<mechanism>', 'pipe, uds, tcp, shm-sem, shm-spin or ring; after --, the command')
     .argument('[arguments...]', 'arguments of the command')
     .option('--messages <n>', 'number of messages, 1 to 1000', '10')
@@ -83,7 +83,7 @@ function traceCommand(signal) {
     .action((first, others, options, command) => {
       if (command.parent?.rawArgs.includes('--')) return traceProgram([first, ...others], options, signal);
       if (others.length) {
-        const sentence = `Unexpected argument "${others[0]}"; to trace a command, write crossings trace -- ${first} ${others[0]}.`;
+        const sentence = `Unexpected argument "${others[0]}"; to trace a command, write \`npx crossings-lab trace -- ${first} ${others[0]}\`.`;
         throw new CrossingsError('ERR_USAGE', sentence);
       }
       return trace(first, options, signal);

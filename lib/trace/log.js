@@ -130,7 +130,7 @@ function renderBill(trace) {
       `${counted(each(ownCopies), 'copy', 'copies')} by the processes (${significant(each(bytes))} bytes in total) ` +
       `and ${counted(each(sleeps), 'sleep')}.`,
     price,
-    'Tracing slows the processes down, so the times in the log are not a benchmark. Use `crossings bench` to measure.',
+    'Tracing slows the processes down, so the times in the log are not a benchmark. Use `npx crossings-lab bench` to measure.',
   ];
 }
 

@@ -220,7 +220,7 @@ function showLesson() {
           {},
           h('a', { href: `pitfalls.html?name=${name}` }, about),
           ' ',
-          h('code', {}, `crossings pitfall ${name}`),
+          h('code', {}, `npx crossings-lab pitfall ${name}`),
         ),
       ),
     );

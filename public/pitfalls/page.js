@@ -104,7 +104,7 @@ function showPitfall({ name, title, text, programs: names, lines, shipped }) {
   const [what, ...why] = sectionsOf(text);
   byId('what').replaceChildren(what.element);
   byId('why').replaceChildren(...why.map(({ element }) => element));
-  byId('command').textContent = `crossings pitfall ${name}`;
+  byId('command').textContent = `npx crossings-lab pitfall ${name}`;
   const showPrograms = () => byId('programs').replaceChildren(...programs(lines, names, byId('whole').checked));
   byId('whole').addEventListener('change', showPrograms);
   if (isLive) byId('run').addEventListener('click', () => run(name));

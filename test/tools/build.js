@@ -1,7 +1,8 @@
 'use strict';
-// Compiles every target of binding.gyp: npm runs it in a checkout. If a tool is missing, one sentence names it.
+// Compiles every target of binding.gyp: npm runs it in a checkout. If a tool is missing, one sentence names it. Then
+// `npx crossings-lab` works in the checkout as it does where the package is installed.
 const { spawnSync } = require('node:child_process');
-const { rmSync } = require('node:fs');
+const { mkdirSync, rmSync, symlinkSync } = require('node:fs');
 const { join } = require('node:path');
 
 const root = join(__dirname, '..', '..');
@@ -47,4 +48,12 @@ rmSync(join(root, 'build', 'Release'), { recursive: true, force: true });
 for (const command of [['configure'], ['build', '--jobs=max']]) {
   const step = spawnSync(process.execPath, [nodeGyp, ...command, '--loglevel=warn'], { cwd: root, stdio: 'inherit' });
   if (step.status !== 0) fail('Building crossings failed; see the output above.');
+}
+
+// What npm does for a package that is installed. Otherwise npx would look for one in the registry.
+const commands = join(root, 'node_modules', '.bin');
+mkdirSync(commands, { recursive: true });
+for (const name of ['crossings', 'crossings-lab']) {
+  rmSync(join(commands, name), { force: true });
+  symlinkSync(join('..', '..', 'server', 'cli.js'), join(commands, name));
 }

@@ -21,7 +21,7 @@ async function benchNode(options, signal) {
   const { runNodeBench, SIZES, TRANSPORTS } = require('./runner.js');
   const effort = readEffort(options);
   const { cores, pin, sameCore } = placementOf(options);
-  if (sameCore) refuse('--placement same is not supported: crossings bench node needs two different cores.');
+  if (sameCore) refuse('--placement same is not supported: bench node needs two different cores.');
   if (options.json !== undefined) checkWritable('--json', options.json);
   const chosen = readNames('--transport', options.transport, TRANSPORTS);
   const bar = progressBar();

@@ -10,7 +10,7 @@ const { MECHANISMS, USUAL_SIZE, readBillSize, readMechanisms } = require('./mech
 function checkPlacement({ placement, pin }) {
   const given = placement ? `--placement ${placement}` : pin ? null : '--no-pin';
   if (given)
-    refuse(`${given} is not supported: crossings bill places the processes itself, on the cores given by --cores A,B.`);
+    refuse(`${given} is not supported: bill places the processes itself, on the cores given by --cores A,B.`);
 }
 
 /** @param {AbortSignal} signal */

@@ -80,7 +80,7 @@ function disassemblySentence({ functions = [], violations = [], reason }) {
   if (reason) return `The instructions of the hot path were not checked: ${reason}.`;
   if (violations.length > 0) return violations.join(' ');
   const instructions = functions.reduce((sum, each) => sum + each.instructions, 0);
-  return `The C hot path has ${whole(instructions)} instructions in ${functions.length} functions. None is a system call, and none leaves these functions; \`crossings prove --disassembly\` lists them.`;
+  return `The C hot path has ${whole(instructions)} instructions in ${functions.length} functions. None is a system call, and none leaves these functions; \`npx crossings-lab prove --disassembly\` lists them.`;
 }
 
 /**
