@@ -1,7 +1,8 @@
 'use strict';
-// The three tables of the matrix: installing with every package manager, using the package on every runtime, and every two
-// runtimes talking to each other.
+// The tables of the matrix: installing with every package manager, the lab on every Node, using the channel on every runtime, and
+// every two runtimes talking to each other.
 const install = require('./install-cells.js');
+const lab = require('./lab-cells.js');
 const { MANAGERS, ownNpm } = require('./managers.js');
 const pair = require('./pair-cells.js');
 const use = require('./runtime-cells.js');
@@ -19,6 +20,7 @@ const { Row } = require('./table.js');
  * @property {boolean} mayDownload
  * @property {number} jobs rows at the same time
  * @property {string} registry its address
+ * @property {string[] | string} labTarballs of crossings and crossings-lab, or a sentence that says why there are none
  * @property {string} cPeer a user's C program
  * @property {(text: string) => void} progress
  */
@@ -68,6 +70,23 @@ async function installAll(context, runtimes) {
   await forEach(chosen, context.jobs, async ({ runtime, manager, row }) => {
     context.progress(`installing: ${row.name}`);
     await install.fillInstall(row, runtime, manager, context);
+  });
+  return chosen.map(({ row }) => row);
+}
+
+/** crossings-lab, beside crossings, on every Node that is a promise. @param {Context} context @param {Runtime[]} runtimes */
+async function runLabs({ short, labTarballs, wanted, mayDownload, jobs, progress }, runtimes) {
+  if (short) return []; // test/install.test.js installs it
+  const chosen = runtimes
+    .filter(({ command, optional }) => command === 'node' && !optional)
+    .map((runtime) => ({ runtime, row: new Row(`${runtime.name}, crossings-lab`, lab.COLUMNS) }))
+    .filter(({ row }) => wanted(row.name));
+  await forEach(chosen, jobs, async ({ runtime, row }) => {
+    progress(`running: ${row.name}`);
+    const manager = MANAGERS.find((each) => !each.obstacle(mayDownload, runtime));
+    if (typeof labTarballs === 'string' || !manager)
+      row.skip(typeof labTarballs === 'string' ? labTarballs : 'There is no npm for it.', false);
+    else await lab.fillLab(row, runtime, manager, labTarballs);
   });
   return chosen.map(({ row }) => row);
 }
@@ -133,10 +152,12 @@ async function runMatrix(context) {
     const installed = await installAll(context, present);
     await createProjects(context, needed, projects);
     for (const [runtime, sandbox] of projects) if (!sandbox) projects.delete(runtime);
+    const labs = await runLabs(context, present);
     const used = await useAll(context, projects);
     const talked = await talkAll(context, projects);
     return [
       { title: 'Installing', columns: install.COLUMNS, rows: [...installed, ...absent] },
+      { title: 'The lab', columns: lab.COLUMNS, rows: labs },
       { title: 'Using', columns: use.COLUMNS, rows: used },
       { title: 'Talking: listens ← connects', columns: pair.COLUMNS, rows: talked },
     ];

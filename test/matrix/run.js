@@ -1,11 +1,12 @@
 'use strict';
-// npm run test:matrix: packs the package, installs it under every runtime and package manager, and uses it there.
+// npm run test:matrix: packs the packages, installs them under every runtime and package manager, and uses them there.
 const { execFileSync } = require('node:child_process');
-const { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
+const { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join, resolve } = require('node:path');
 const { parseArgs } = require('node:util');
 const { root } = require('../support.js');
+const { pack: packFolder, stageLab } = require('../tools/packages.js');
 const { runMatrix } = require('./matrix.js');
 const { startRegistry } = require('./registry.js');
 const { count, render } = require('./table.js');
@@ -60,6 +61,19 @@ function pack(folder) {
   return tarball;
 }
 
+/**
+ * Puts crossings-lab together, and packs it.
+ * @param {string} folder @param {string} tarball of crossings
+ * @returns {string[] | string} both tarballs, or a sentence
+ */
+function packLab(folder, tarball) {
+  const programs = join(root, 'build', 'prebuilds', `linux-${process.arch}`, 'crossings-bench');
+  if (!existsSync(programs)) return 'The package would have no programs: `npm run prebuild` makes them.';
+  const staged = join(folder, 'crossings-lab');
+  stageLab(staged);
+  return [tarball, packFolder(staged, folder).path];
+}
+
 /** Compiles a user's C program from the C files in the package. @param {string} folder @param {string} tarball */
 function compilePeer(folder, tarball) {
   execFileSync('tar', ['-xzf', tarball, '-C', folder]);
@@ -88,7 +102,9 @@ async function main() {
     const registry = await startRegistry([tarball]);
     const mayDownload = !options.short || Boolean(process.env.CI);
     const cPeer = compilePeer(folder, tarball);
-    const tables = await runMatrix({ ...options, mayDownload, registry: registry.address, cPeer, progress });
+    const labTarballs = options.short ? '' : packLab(folder, tarball);
+    const prepared = { registry: registry.address, labTarballs, cPeer };
+    const tables = await runMatrix({ ...options, ...prepared, mayDownload, progress });
     registry.close();
     const counts = count(tables);
     for (const table of tables) if (table.rows.length > 0) console.log(`${render(table)}\n`);

@@ -8,7 +8,7 @@ const { mkdirSync, readFileSync, renameSync, rmSync } = require('node:fs');
 const { join, relative } = require('node:path');
 const { compileSources, run } = require('./prebuild/compile.js');
 const { readTargets } = require('./prebuild/targets.js');
-const { GET_ZIG, findHeaders, findZig } = require('./prebuild/zig.js');
+const { GET_ZIG, findHeaders, findZig, zigLibrary } = require('./prebuild/zig.js');
 
 /** @typedef {import('./prebuild/targets.js').Target} Target */
 
@@ -49,6 +49,7 @@ async function main() {
   const headers =
     findHeaders() ??
     fail('Cannot compile the addons: the headers of Node (node_api.h, uv.h) were not found; run `npm ci`.');
+  const library = zigLibrary(zig);
   const targets = readTargets(root);
   const all = [...targets.values()];
   const addons = all.filter(({ type }) => type === 'loadable_module');
@@ -59,7 +60,7 @@ async function main() {
    * @param {Target} target @param {string} platform @param {string} triple @param {string[]} flags of the linker
    */
   async function build(target, platform, triple, flags) {
-    const compiler = { root, zig, headers, triple };
+    const compiler = { root, zig, library, headers, triple };
     const addon = target.type === 'loadable_module';
     const objects = await compileSources(compiler, target, addon);
     for (const name of target.dependencies)
@@ -68,7 +69,7 @@ async function main() {
     const output = join(OUTPUT, platform, name);
     const unfinished = `${output}.unfinished`;
     mkdirSync(join(OUTPUT, platform), { recursive: true });
-    const strip = target.name === WITH_SYMBOLS ? [] : ['-s'];
+    const strip = target.name === WITH_SYMBOLS ? [`-Wl,-T,${join(PARTS, 'own-debug.ld')}`] : ['-s'];
     const args = [...objects, ...target.ldflags, ...target.libraries, ...flags, ...strip, '-Wl,--build-id=none'];
     const driver = target.sources.some((source) => source.endsWith('.cc')) ? 'c++' : 'cc';
     await run(zig[0], [...zig.slice(1), driver, '-target', triple, ...args, '-o', unfinished], { cwd: '/' }); // zig records it

@@ -15,6 +15,7 @@ const run = promisify(execFile);
  * @typedef {object} Compiler
  * @property {string} root the checkout
  * @property {string[]} zig the words that start it
+ * @property {string} library the folder of zig's own headers
  * @property {string} headers the folder of Node's headers
  * @property {string} triple such as 'aarch64-linux-musl'
  */
@@ -49,7 +50,7 @@ async function inParallel(tasks) {
  * @param {Compiler} compiler @param {Target} target @param {boolean} shared for an addon
  * @returns {Promise<string[]>} the object files
  */
-async function compileSources({ root, zig, headers, triple }, target, shared) {
+async function compileSources({ root, zig, library, headers, triple }, target, shared) {
   const build = join(root, 'build'); // where make runs, too: binding.gyp has paths relative to it
   const objects = join(build, 'prebuild-objects', triple, target.name);
   const generated = join(build, 'prebuild-objects', triple, 'generated');
@@ -63,6 +64,7 @@ async function compileSources({ root, zig, headers, triple }, target, shared) {
   const common = [
     ...REPRODUCIBLE,
     `-ffile-prefix-map=${root}=..`,
+    `-ffile-prefix-map=${library}=zig`,
     ...(shared ? [...ADDON, `-I${headers}`] : []),
     ...includes,
     ...target.defines.map((define) => `-D${define}`),

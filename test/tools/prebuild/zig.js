@@ -22,6 +22,14 @@ function findZig(root) {
   return candidates.find(([command, ...args]) => spawnSync(command, [...args, 'version']).status === 0) ?? null;
 }
 
+/** The folder of zig's own headers and sources. @param {string[]} zig @returns {string} */
+function zigLibrary([command, ...args]) {
+  const { stdout } = spawnSync(command, [...args, 'env'], { encoding: 'utf8' });
+  const [, folder] = /"?\.?lib_dir"?\s*[=:]\s*"([^"]+)"/.exec(stdout) ?? [];
+  if (!folder) throw new Error('`zig env` does not name lib_dir.');
+  return folder;
+}
+
 /**
  * The folder of node_api.h and uv.h: what is installed with Node, or what node-gyp has fetched. They are the same for
  * every platform.
@@ -35,4 +43,4 @@ function findHeaders() {
   return folders.find((folder) => ['node_api.h', 'uv.h'].every((name) => existsSync(join(folder, name)))) ?? null;
 }
 
-module.exports = { GET_ZIG, findHeaders, findZig };
+module.exports = { GET_ZIG, findHeaders, findZig, zigLibrary };
