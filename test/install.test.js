@@ -1,7 +1,8 @@
 'use strict';
 // The packages in the hands of someone who depends on them: install, ci and rebuild work without a compiler, with scripts
 // allowed or not, and never remove a binary.
-const { spawnSync } = require('node:child_process');
+const { spawn, spawnSync } = require('node:child_process');
+const { once } = require('node:events');
 const {
   copyFileSync,
   cpSync,
@@ -144,6 +145,14 @@ describe.each([
   });
 });
 
+/** Starts the lab by the command of crossings. @param {string} cwd @param {string[]} flags of Node */
+function startLab(cwd, flags) {
+  const command = [...flags, join('node_modules', '.bin', 'crossings'), 'lab', '--no-open', '--port', '0'];
+  const child = spawn(process.execPath, command, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const address = once(child.stdout, 'data').then(([line]) => String(line).trim());
+  return { child, address, ended: once(child, 'close') };
+}
+
 describe('crossings-lab', () => {
   const consumer = createConsumer('lab', true);
   const tarball = packLab();
@@ -156,8 +165,45 @@ describe('crossings-lab', () => {
     run(consumer, ['npm', ...command, ...QUIET]);
     for (const name of ['crossings-lab', 'crossings']) {
       const bin = join('node_modules', '.bin', name);
-      expect(run(consumer, ['node', bin, '--help'])).toContain('Usage: crossings-lab');
+      expect(run(consumer, ['node', bin, '--help'])).toContain('Usage: npx crossings-lab');
       expect(run(consumer, ['node', bin, 'trace', 'pipe', '--messages', '1'])).toContain('write(');
     }
+  });
+
+  const bin = join('node_modules', '.bin', 'crossings');
+
+  test('the command of crossings passes on the exit status, and ends with the lab on Ctrl-C', async () => {
+    const { status, stderr } = spawnSync(process.execPath, [bin, 'bench', '--size', 'x y'], {
+      cwd: consumer,
+      env,
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([2, expect.stringContaining('"x y"')]);
+    const lab = startLab(consumer, []);
+    expect((await fetch(await lab.address)).status).toBe(200);
+    lab.child.kill('SIGINT');
+    expect(await lab.ended).toEqual([130, null]);
+  });
+
+  test('where there are no builds, the lab plays recordings, and what needs a program says so', async () => {
+    const pretend = join(folder, 'pretend.js');
+    const as =
+      "for (const [name, value] of [['platform', 'darwin'], ['arch', 'arm64']]) Object.defineProperty(process, name, { value });";
+    writeFileSync(pretend, as);
+    const node = (/** @type {string[]} */ ...args) =>
+      spawnSync(process.execPath, ['-r', pretend, ...args], { cwd: consumer, env, encoding: 'utf8' });
+    const sentence = 'for darwin-arm64; there are builds for Linux';
+    for (const words of [['bench'], ['trace', 'pipe'], ['doctor'], ['prove']])
+      expect(node(bin, ...words)).toMatchObject({ status: 1, stderr: expect.stringContaining(sentence) });
+    const { stdout } = node(
+      '-p',
+      "const { supported, unsupportedReason } = require('crossings'); [supported, unsupportedReason].join()",
+    );
+    expect(stdout).toContain(`false,No build of crossings.node ${sentence}`);
+    const lab = startLab(consumer, ['-r', pretend]);
+    const recording = await (await fetch(`${await lab.address}data/traces/pipe.json`)).json();
+    expect(recording.events.length).toBeGreaterThan(10);
+    lab.child.kill('SIGINT');
+    expect(await lab.ended).toEqual([130, null]);
   });
 });
