@@ -101,7 +101,10 @@ async function pitfall(name, { list, json }, signal) {
     return writeJson(json, all, style);
   }
   if (name === undefined) {
-    throw new CrossingsError('ERR_USAGE', 'The name of the pitfall is missing; see `npx crossings-lab pitfall --list`.');
+    throw new CrossingsError(
+      'ERR_USAGE',
+      'The name of the pitfall is missing; see `npx crossings-lab pitfall --list`.',
+    );
   }
   const found = findPitfall(name);
   const file = await runPitfall(found, { signal });

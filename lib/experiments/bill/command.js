@@ -9,8 +9,7 @@ const { MECHANISMS, USUAL_SIZE, readBillSize, readMechanisms } = require('./mech
 /** @param {any} options as commander read them */
 function checkPlacement({ placement, pin }) {
   const given = placement ? `--placement ${placement}` : pin ? null : '--no-pin';
-  if (given)
-    refuse(`${given} is not supported: bill places the processes itself, on the cores given by --cores A,B.`);
+  if (given) refuse(`${given} is not supported: bill places the processes itself, on the cores given by --cores A,B.`);
 }
 
 /** @param {AbortSignal} signal */
