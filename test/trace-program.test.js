@@ -419,7 +419,7 @@ describeWhereAllowed('crossings trace --', () => {
     return file(name);
   };
   test.each([
-    [['no-such-program'], 'Cannot run "no-such-program": no such program in the folders of PATH.'],
+    [['no-such-program'], 'Cannot run "no-such-program": program not found in PATH.'],
     [['./no-such-program'], 'Cannot run "./no-such-program": No such file or directory.'],
     [[''], 'Cannot run "": '],
     [[tmpdir()], `Cannot run "${tmpdir()}": it is a folder.`],
@@ -440,7 +440,7 @@ describeWhereAllowed('crossings trace --', () => {
   });
 
   test.each([
-    [['--', 'no-such-program'], 'Cannot run "no-such-program": no such program in the folders of PATH.'],
+    [['--', 'no-such-program'], 'Cannot run "no-such-program": program not found in PATH.'],
     [['--timeout', '0', '--', 'true'], '--timeout must be a whole number from 1 to 86400; got "0".'],
     [['--json', '/no/folder/x', '--', 'true'], '--json must be a file that can be written'],
     [['sh', '-c'], "unknown option '-c'"],

@@ -62,7 +62,7 @@ static void refuse_command(const char *name, int reason) {
     if (reason == ENOENT && strchr(name, '/') && access(name, F_OK) == 0)
         why = "the interpreter that its first line or its header names does not exist";
     else if (reason == ENOENT && !strchr(name, '/'))
-        why = "no such program in the folders of PATH";
+        why = "program not found in PATH";
     else if (reason == EISDIR)
         why = "it is a folder";
     else if (reason == EACCES)

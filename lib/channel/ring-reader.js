@@ -90,7 +90,7 @@ class RingReader {
 
   /** @param {number} signal */
   #invalidSize(signal) {
-    if (this.largest < 0) return corruptPeer('it left more messages behind than its ring can hold');
+    if (this.largest < 0) return corruptPeer('it left more messages than its ring can hold');
     return corruptPeer(`invalid frame size ${signal >>> 0}`);
   }
 

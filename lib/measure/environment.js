@@ -147,7 +147,9 @@ async function findWarnings({ machine, pin, virtualization: kind }) {
   }
   const quota = coreQuota();
   if (quota !== null && quota < 2) {
-    warnings.push(`A control group limits this process to the time of ${quota} cores: it will be throttled at times.`);
+    warnings.push(
+      `A control group limits this process to the processor time of ${quota} cores, so it will be throttled at times.`,
+    );
   }
   const tracer = activeTracer();
   if (tracer) warnings.push(`Tracing is active (${tracer}): every system call is slower.`);

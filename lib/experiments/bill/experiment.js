@@ -11,7 +11,7 @@ const BILL = {
   claim:
     'A round trip over a pipe makes four crossings of 101 ns each, 404 ns of its 6,236 ns. Most of the rest is spent waking ' +
     'the other process.',
-  question: 'What is the time of a round trip spent on?',
+  question: 'How is the time of a round trip spent?',
   choices: { mechanism: MECHANISMS, size: ['32', '64', '4096'] },
   argument: 'mechanism',
   run: (options, control) => require('./run.js').runBill(options, control),

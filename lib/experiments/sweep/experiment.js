@@ -9,7 +9,7 @@ const SWEEP = {
   claim:
     'Bandwidth rises with the buffer size up to 32 to 64 KiB and then falls, because the buffers no longer fit in the ' +
     'cache. Pipes are 63 % faster than sockets on average. Instrumentation lowers the curve but keeps its shape.',
-  question: 'How does bandwidth depend on the buffer size, and does the answer depend on the mechanism?',
+  question: 'How does bandwidth depend on the buffer size, and does this differ between mechanisms?',
   choices: {
     mode: ['process', 'thread', 'both'],
     mechanism: ['all', 'pipe', 'socketpair', 'uds', 'tcp', 'ring'],
