@@ -11,6 +11,6 @@ const DOCUMENTS = {
 };
 
 /** @param {string} number */
-const sourceOf = (number) => `${DOCUMENTS[number] ?? 'an unknown source'} (document ${number})`;
+const sourceOf = (number) => `document ${number}, ${DOCUMENTS[number] ?? 'an unknown source'}`;
 
 module.exports = { sourceOf };
