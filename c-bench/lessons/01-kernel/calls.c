@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #define BATCHES 41
-#define CALLS 20000 /* in each batch: reading the clock costs nothing beside them */
+#define CALLS 20000 /* in each batch: compared with them, reading the clock costs nothing */
 
-static int zero; /* /dev/zero: as many bytes as one asks for */
+static int zero; /* /dev/zero: has any number of bytes */
 static char buffer[65536];
 
 /* The attribute keeps the compiler from replacing the call by its result. */
@@ -25,7 +25,7 @@ static void call_function(int n) {
     function(n);
 }
 
-/* The kernel looks up who started this process. There is hardly a shorter system call. */
+/* The kernel looks up which process started this one. Hardly any system call is shorter. */
 static void call_getppid(int n) {
     (void)n;
     getppid();

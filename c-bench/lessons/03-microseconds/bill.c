@@ -1,6 +1,6 @@
 /*
- * Where do the microseconds of a round trip through two pipes go? Measures it, then takes one thing away at a time:
- * first the other process, then the pipes. What each step saves is what that thing costs.
+ * Where do the microseconds of a round trip through two pipes go? Measures it, then removes one thing at a time:
+ * first the other process, then the pipes. The time that each step saves is the cost of the removed thing.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void round_trip(void) {
     take(back[0]);
 }
 
-/* The same four calls in one process: nobody has to be woken. */
+/* The same four calls in one process: no process has to be woken. */
 static void alone(void) {
     put(there[1]);
     take(there[0]);

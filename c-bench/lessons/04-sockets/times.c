@@ -1,6 +1,6 @@
 /*
  * What does each kind of connection add to a round trip? Times a message and its answer through two pipes, a Unix
- * domain socket and TCP, in turns, so that whatever else this machine does meanwhile delays all three.
+ * domain socket and TCP, in turns, so that other work on this machine delays all three.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

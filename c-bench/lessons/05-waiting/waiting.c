@@ -1,6 +1,6 @@
 /*
- * A round trip of 64 bytes in three ways: through two pipes; through shared memory, with a semaphore that says "your
- * turn"; and through the same shared memory, with a flag that each side looks at until it changes.
+ * A round trip of 64 bytes in three ways: through two pipes; through shared memory, with a semaphore that signals "your
+ * turn"; and through the same shared memory, with a flag that each side reads until it changes.
  */
 #include <sched.h>
 #include <semaphore.h>
@@ -46,7 +46,7 @@ static void wait_by_semaphore(int side) {
         continue;
 }
 
-/* Looks until it is this side's turn. No system call, unless looking has been in vain for long. */
+/* Looks until it is this side's turn. Makes no system call, unless it has looked for a long time. */
 static void wait_by_looking(int side) {
     for (int looks = 0; atomic_load_explicit(&shared->turn, memory_order_acquire) != side; looks++)
         if (looks >= looks_most) {

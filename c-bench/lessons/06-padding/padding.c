@@ -1,6 +1,6 @@
 /*
- * Does it matter where in memory two processes write? First each of them counts in a counter of its own. Then one hands
- * messages to the other through a slot: a flag says whose turn it is, and the message is some bytes behind the flag.
+ * Does it matter where in memory two processes write? First, each process adds to its own counter. Then one passes
+ * messages to the other through a slot: a flag says whose turn it is, and the message is some bytes after the flag.
  */
 #include "../common/pair.h"
 
@@ -16,7 +16,7 @@ static void add(int distance, int unused) {
         __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* Plain stores: the core may put them into its store buffer and go on without the line. */
+/* Plain stores: the core may put them into its store buffer and continue without the line. */
 static void store(int distance, int unused) {
     volatile long *counter = (volatile long *)(memory + me * distance);
     (void)unused;
@@ -35,7 +35,7 @@ static void hand_over(int distance, int size) {
             memcpy(message, slot, size);
         else
             memcpy(slot, message, size);
-        __asm__ volatile("" : : "r"(message) : "memory"); /* the compiler may not leave the copy out */
+        __asm__ volatile("" : : "r"(message) : "memory"); /* the compiler may not omit the copy */
         __atomic_store_n(flag, !me, __ATOMIC_RELEASE);
     }
 }

@@ -4,7 +4,7 @@
  */
 #include "../common/pair.h"
 
-/* Each function is in a section of its own, so that the program can print its machine code. */
+/* Each function is in its own section, so that the program can print its machine code. */
 #define PLAIN __attribute__((noinline, section("stale_plain")))
 #define ATOMIC __attribute__((noinline, section("stale_atomic")))
 extern const unsigned char __start_stale_plain[], __stop_stale_plain[], __start_stale_atomic[], __stop_stale_atomic[];

@@ -43,7 +43,7 @@ static void read_messages(int kind) {
         for (int looks = 0; !__atomic_load_n(&slot->full, __ATOMIC_ACQUIRE); looks++)
             look_again(looks);
         memcpy(message, slot->message, sizeof message);
-        __asm__ volatile("" : : "r"(message) : "memory"); /* the compiler may not leave the copy out */
+        __asm__ volatile("" : : "r"(message) : "memory"); /* the compiler may not omit the copy */
         __atomic_store_n(&slot->full, 0, __ATOMIC_RELEASE);
     }
 }

@@ -18,7 +18,7 @@ if (require.main === module) serve(process.argv[2]);
 exports.connect = async () => {
   const path = `channel-${process.pid}`;
   const server = spawn(process.execPath, [__filename, path], { stdio: 'inherit' });
-  const channel = await connect(path); // waits until somebody listens
+  const channel = await connect(path); // waits until a server listens
   return {
     async ask(message) {
       await channel.send(JSON.stringify(message)); // the client's message

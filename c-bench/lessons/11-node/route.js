@@ -1,5 +1,5 @@
 'use strict';
-// A route of Express that starts a server written in C, waits until it says that it is ready, and talks to it.
+// A route of Express that starts a server written in C, waits until it reports that it is ready, and sends it a message.
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const { existsSync } = require('node:fs');

@@ -1,4 +1,4 @@
-/* A server for one client: it sends back what it gets. When it is ready, it says so and prints its port. */
+/* A server for one client: it sends back what it receives. When it is ready, it prints "ready" and its port. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 int main(int argc, char **argv) {
     (void)argc;
     (void)argv;
-    /* Port 0: the kernel chooses a port that is free. Loopback: nobody outside can connect. */
+    /* Port 0: the kernel chooses a port that is free. Loopback: no other machine can connect. */
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof address;
     int listener = socket(AF_INET, SOCK_STREAM, 0);

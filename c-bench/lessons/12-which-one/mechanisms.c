@@ -1,5 +1,5 @@
 /*
- * The mechanisms of this course beside each other: messages of 56 bytes between two processes, there and back, and as
+ * The mechanisms of this course side by side: messages of 56 bytes between two processes, there and back, and as
  * many as possible in one direction. In shared memory, a slot carries them, and its reader spins or sleeps.
  */
 #include "../common/pair.h"

@@ -27,11 +27,11 @@
 #define PAIR_MEMORY (1 << 20) /* bytes that the processes share */
 
 static struct pair {
-    char memory[PAIR_MEMORY]; /* for the work; it begins with a page of its own */
+    char memory[PAIR_MEMORY]; /* for the work; it begins on a new page */
     int arrived;              /* how often a process has come to the gate */
     int stop;                 /* the parent ends the measurement */
     double ns[2];             /* the time of each process in this round... */
-    int switches[2];          /* ...and how often the kernel took its core away meanwhile */
+    int switches[2];          /* ...and how often the kernel took its core away in that time */
 } *pair;
 
 static int me;           /* 0: the parent, 1: its child */
@@ -112,7 +112,7 @@ static inline pid_t start_child(void) {
     return child;
 }
 
-/* From here on there are two processes, each on a core of its own. Returns their shared memory. */
+/* From here on there are two processes, each on its own core. Returns their shared memory. */
 static inline char *begin_pair(void) {
     pair = share(sizeof *pair);
     me = start_child() == 0;

@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    /* The next one who locks it is told that the owner died. */
+    /* The next process that locks it learns that the owner died. */
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
     pthread_mutex_init(mutex, &attributes);
 

@@ -1,6 +1,6 @@
 /*
  * False sharing: two processes, two counters, one cache line.
- * Each process adds to a counter of its own. The counters are not shared, but the cache line that holds both is.
+ * Each process adds to its own counter. The counters are not shared, but the cache line that holds both is.
  */
 #define _GNU_SOURCE 1 /* for sched_setaffinity() */
 #include <err.h>

@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
     address.sin_addr.s_addr = htonl(INADDR_ANY);
     socklen_t size = sizeof address;
     int listener = socket(AF_INET, SOCK_STREAM, 0);
-    /* For your safety while this runs: whatever address is chosen, only the loopback device can deliver. */
+    /* For your safety while this runs: only the loopback device can deliver, no matter which address is chosen. */
     if (setsockopt(listener, SOL_SOCKET, SO_BINDTODEVICE, "lo", sizeof "lo"))
         err(3, "setsockopt");
     if (bind(listener, (struct sockaddr *)&address, size) || listen(listener, 5) ||

@@ -24,7 +24,7 @@ static struct region *map(int fd) {
     return region;
 }
 
-/* Another process with memory of its own. Exit status 0: it found the text. */
+/* Another process with its own memory. Exit status 0: it found the text. */
 static void read_text(int fd) {
     char *own = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (own == MAP_FAILED)

@@ -1,5 +1,5 @@
 /*
- * Writing to a pipe that nobody reads.
+ * Writing to a pipe that no process reads.
  * The kernel sends the writer a signal, SIGPIPE, which ends it before write() can return an error.
  */
 #include <err.h>
