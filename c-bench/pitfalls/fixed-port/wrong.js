@@ -1,9 +1,9 @@
 'use strict';
-// A port number that is written down: another program already listens on it.
+// A fixed port number: another program already listens on it.
 const { createServer } = require('node:net');
 
 const other = createServer().listen(0, '127.0.0.1', () => {
-  const { port } = other.address(); // some program's port, which ours happens to want too
+  const { port } = other.address(); // the port of another program, which ours also wants
   console.log(`Another program listens on port ${port}.`);
 
   const server = createServer();

@@ -6,10 +6,10 @@ const received = [];
 let failed = null;
 
 const server = createServer((socket) => {
-  let rest = ''; // what came of a message that is not complete
+  let rest = ''; // the received part of an incomplete message
   socket.setEncoding('utf8');
   socket.on('data', (text) => {
-    const messages = (rest + text).split('\n'); // a newline ends a message, wherever the chunks begin and end
+    const messages = (rest + text).split('\n'); // a newline ends a message, no matter where chunks begin and end
     rest = messages.pop(); // not complete yet: it belongs to the next chunk
     for (const message of messages) {
       console.log(`The server parses ${JSON.stringify(message)}.`);

@@ -3,7 +3,7 @@
 const { byteCount, significant } = require('../../terminal/numbers.js');
 const { plainTable } = require('../../terminal/table.js');
 
-/** A pattern for each part, told apart without color. */
+/** A pattern for each part, so that the parts differ without color. */
 const PATTERNS = ['█', '▒', '▚', '░', '▓', '╱', '·'];
 const USUAL_COLUMNS = 80; // where standard output is not a terminal
 const MAX_WIDTH = 100;

@@ -60,7 +60,7 @@ function shapeOf({ mechanism, mode, buffers, points }) {
   const candidates = points.length - 1;
   const corrected = (/** @type {Point} */ end) => Math.min(1, end === peak ? 1 : belowP(end, peak) * candidates);
   const [first, last] = [points[0], points[points.length - 1]];
-  // The sizes that cannot be told from the peak, as far as they are its neighbors.
+  // The neighbors of the peak that cannot be distinguished from it.
   const at = points.indexOf(peak);
   let [from, to] = [at, at];
   while (from > 0 && corrected(points[from - 1]) >= SIGNIFICANT) from--;
