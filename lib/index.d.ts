@@ -32,7 +32,7 @@ export class CrossingsError extends Error {
 export interface ChannelOptions<In = Message, Out = Buffer> {
   /** Size of the outgoing ring in bytes: a power of two from 64 KiB to 1 GiB. Default 1 MiB. */
   capacity?: number;
-  /** Choose a capacity, of at least 1 MiB, that takes messages of this size. */
+  /** Choose a capacity of at least 1 MiB that is large enough for messages of this size. */
   maxMessageBytes?: number;
   /** Requests whose promises may be pending. Default 65536; Infinity: no limit. */
   maxRequests?: number;
@@ -121,7 +121,7 @@ export interface ChannelStats {
 /** A channel, from connect(), channelPair(), openChannel(), or a server's accept(). */
 export class Channel<In = Message, Out = Buffer> implements AsyncIterable<Out> {
   private constructor();
-  /** The process at the other end, as the kernel knew it when the socket was connected; -1 if it is not known. */
+  /** The process at the other end, as the kernel reported it when the socket was connected; -1 if it is not known. */
   readonly peer: { readonly uid: number; readonly pid: number };
   /** The largest message that send() takes, bytes. */
   readonly maxMessageBytes: number;
@@ -149,11 +149,11 @@ export class Channel<In = Message, Out = Buffer> implements AsyncIterable<Out> {
   /** Blocks this thread. Returns null once the peer has closed and everything was read. */
   receiveSync(options?: { timeout?: number }): Out | null;
   [Symbol.asyncIterator](): AsyncIterableIterator<Out>;
-  /** The same as the iterator above. With `reuse`, a message is valid only until the next one is asked for: copy what you keep. */
+  /** The same as the iterator above. With `reuse`, a message is valid only until the next one is requested: copy what you keep. */
   messages(options?: { reuse?: boolean }): AsyncIterableIterator<Out>;
   /**
-   * Arrays of all messages that are there: at least one, at most `max` (default 1024). With `reuse`, the messages of an array
-   * are valid only until the next array is asked for: copy what you keep.
+   * Arrays of all available messages: at least one, at most `max` (default 1024). With `reuse`, the messages of an array
+   * are valid only until the next array is requested: copy what you keep.
    */
   batches(options?: { max?: number; reuse?: boolean }): AsyncIterableIterator<Out[]>;
 
@@ -207,7 +207,7 @@ export function listen<In = Message, Out = Buffer>(
   path: string,
   options?: ChannelOptions<In, Out>,
 ): Promise<Server<In, Out>>;
-/** Connect to a server, waiting for it if it is not there yet. */
+/** Connect to a server. Waits if it is not listening yet. */
 export function connect<In = Message, Out = Buffer>(
   path: string,
   options?: ChannelOptions<In, Out>,
