@@ -92,8 +92,8 @@ static crossings_status send_region(crossings_channel *channel, uint32_t capacit
     return status;
 }
 
-/* A server sends its region only when it has the client's: a client that says nothing then costs it one descriptor, and
- * leaves none on its way. The kernel limits how many of a user's descriptors may be on their way at a time. */
+/* A server sends its region only when it has the client's, so a silent client costs it one descriptor and leaves none
+ * in flight. The kernel limits how many of a user's descriptors may be in flight at a time. */
 crossings_status channel_finish_handshake(crossings_channel *channel, uint32_t capacity) {
     char reason[HANDSHAKE_REASON_BYTES];
     enum handshake_status handshake =

@@ -11,7 +11,7 @@
 #define LISTENER_MAX_PATH 107
 
 /* A listening socket, and where its file is: the file is found again after the process has changed its directory, and
- * told apart from the file of another listener at the same path. */
+ * distinguished from the file of another listener at the same path. */
 struct listener {
     int fd;     /* the socket, which is non-blocking */
     int folder; /* the folder of the file */
