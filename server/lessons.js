@@ -19,6 +19,25 @@ function lessonOf(name) {
   }
 }
 
+const REMEMBERED_MS = 5000;
+
+/**
+ * Reading and rendering the texts takes longer than sending them, so the answers are kept for some seconds: not longer, so that
+ * an author sees a change.
+ * @param {(name: string) => object} describe throws for an unknown name
+ */
+function remember(describe) {
+  /** @type {Map<string, {text: string, at: number}>} */
+  const kept = new Map();
+  return (/** @type {string} */ name) => {
+    const found = kept.get(name);
+    if (found && performance.now() - found.at < REMEMBERED_MS) return found.text;
+    const text = JSON.stringify(describe(name));
+    kept.set(name, { text, at: performance.now() });
+    return text;
+  };
+}
+
 /** Runs the programs of lessons. */
 class Lessons {
   #runs;
@@ -85,14 +104,17 @@ async function answerInLines(response, run) {
  */
 function lessonRoutes(lessons, disconnectOf) {
   const router = express.Router();
+  const list = remember(listAll);
+  const glossary = remember(() => ({ terms: describeGlossary() }));
+  const lesson = remember((name) => describeLesson(lessonOf(name)));
   router.get('/lessons', (_request, response) => {
-    response.json(listAll());
+    response.type('json').send(list(''));
   });
   router.get('/glossary', (_request, response) => {
-    response.json({ terms: describeGlossary() });
+    response.type('json').send(glossary(''));
   });
   router.get('/lessons/:name', (request, response) => {
-    response.json(describeLesson(lessonOf(request.params.name)));
+    response.type('json').send(lesson(request.params.name));
   });
   router.post('/lessons/:name/runs', async (request, response) => {
     const lesson = lessonOf(request.params.name);

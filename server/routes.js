@@ -3,12 +3,12 @@
 const express = require('express');
 const { version } = require('../package.json');
 const { explainCharts } = require('../lib/bench/charts.js');
-const { compareRuns } = require('../lib/bench/compare/runs.js');
 const { toMarkdown } = require('../lib/bench/export.js');
 const { explain } = require('../lib/bench/sentences.js');
 const { EXPERIMENTS } = require('../lib/experiments/index.js');
 const { tripsOf } = require('../lib/measure/statistics.js');
 const { sourceOf } = require('../lib/experiments/documents.js');
+const { Comparisons } = require('./comparisons.js');
 const { HttpError } = require('./http-error.js');
 const { lessonRoutes } = require('./lessons.js');
 const { pitfallRoutes } = require('./pitfalls.js');
@@ -21,7 +21,7 @@ const { beginStream } = require('./subscribers.js');
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
 
 const BODY_LIMIT = '16kb';
-/** Of a run that is compared. A thorough run of all mechanisms has a tenth of the samples. Comparing takes time, during which no other client is served. */
+/** Of a run that is compared. A thorough run of all mechanisms has a tenth of the samples. Comparing more would take minutes. */
 const MOST_COMPARED = { results: 100, samples: 5000 };
 
 /** The file formats of a run: conversion, media type, extension. An experiment has no Markdown. */
@@ -108,6 +108,8 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
       `Run ${id} must be a run of the benchmark; it is a run of ${kindOf(run.schema)}.`,
     );
   };
+
+  const comparisons = new Comparisons();
 
   /** @param {string} id */
   const comparable = (id) => {
@@ -208,9 +210,10 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
     const id = idOf(request);
     response.json({ state: (await runs.remove(id)) ?? noRun(id) });
   });
-  router.get('/compare', (request, response) => {
+  router.get('/compare', async (request, response) => {
     const { a, b } = schema.parse(schema.compareQuery, request.query);
-    response.json(compareRuns([comparable(a)], [comparable(b)]));
+    const comparison = await comparisons.compare(comparable(a), comparable(b), disconnectOf(response));
+    if (comparison !== null) response.json(comparison);
   });
 
   router.use((request) => {

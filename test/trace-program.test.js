@@ -2,7 +2,7 @@
 // `crossings trace -- COMMAND`: recordings of any program, why it hangs, and programs that are hard to record.
 const Ajv = require('ajv/dist/2020').default;
 const { spawn, spawnSync } = require('node:child_process');
-const { chmodSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const { chmodSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { LIMITS } = require('../lib/trace/program/limits.js');
@@ -326,6 +326,18 @@ describeWhereAllowed('programs that are hard to record:', () => {
     expect(status).toBe(0);
     const results = events.filter(({ name }) => name === 'sendmsg').map(({ result }) => result);
     expect(results).toEqual([...Array(7).fill('-1 EINVAL (Invalid argument)'), '1']);
+  });
+
+  test('one that makes the marks of lines itself: only small files of source text are read', async () => {
+    spawnSync('mkfifo', [file('pipe.js')]);
+    symlinkSync('/dev/zero', file('endless.js'));
+    writeFileSync(file('key.txt'), 'secret');
+    writeFileSync(file('good.js'), '// good');
+    const names = ['pipe.js', 'endless.js', 'key.txt', 'good.js'].map(file);
+    const marks = names.map((name) => `test -r /.crossings-lines/begin/called/1/${name}; test -d /`);
+    const { sources, status } = check(await record(['sh', '-c', marks.join('; ')]));
+    expect(status).toBe(0);
+    expect(Object.values(sources)).toEqual(['// good']);
   });
 
   test.each([

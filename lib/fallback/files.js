@@ -2,7 +2,8 @@
 // The file of a Unix socket. Only this user may connect, unless others are allowed; the file that a dead server left behind is
 // replaced; no other process's file is ever removed. A socket is bound under a secret name and then linked to its path,
 // because only a link fails if the path has been taken in the meantime.
-const { chmodSync, linkSync, lstatSync, renameSync, rmSync, unlinkSync } = require('node:fs');
+const { chmodSync, linkSync, lstatSync, renameSync, rmSync, statSync, unlinkSync } = require('node:fs');
+const { dirname } = require('node:path');
 const { isMainThread } = require('node:worker_threads');
 const { CrossingsError } = require('../channel/errors.js');
 const { systemError, tryConnecting } = require('./sockets.js');
@@ -11,7 +12,13 @@ const { isWindows, neighbor } = require('./paths.js');
 const ATTEMPTS = 10; // while other processes replace the file, too
 
 /** @param {string} path @returns {import('node:fs').Stats | undefined} */
-const statOf = (path) => lstatSync(path, { throwIfNoEntry: false });
+function statOf(path) {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw systemError(/** @type {NodeJS.ErrnoException} */ (error), `listen at ${path}`);
+  }
+}
 
 /** @param {import('node:fs').Stats | undefined} a @param {import('node:fs').Stats | undefined} b */
 const isSame = (a, b) => a !== undefined && a.ino === b?.ino && a.dev === b.dev && a.mtimeMs === b.mtimeMs;
@@ -26,9 +33,10 @@ function inUse(path) {
  * @param {import('node:net').Server} server
  * @param {string} path that does not exist, or a pipe
  * @param {boolean} others may other users connect?
+ * @param {string} [shown] the path in a message of failure
  * @returns {Promise<void>}
  */
-async function bind(server, path, others) {
+async function bind(server, path, others, shown = path) {
   const mode = others ? 0o666 : 0o600;
   // The file has its mode from the start. A worker thread cannot set the mask, and changes the mode right afterwards.
   const mask = isMainThread && !isWindows ? process.umask(0o777 & ~mode) : undefined;
@@ -45,8 +53,9 @@ async function bind(server, path, others) {
     if (!isWindows) chmodSync(path, mode);
   } catch (error) {
     const failure = /** @type {NodeJS.ErrnoException} */ (error);
-    if (failure.code === 'EADDRINUSE') inUse(path);
-    throw systemError(failure, `listen at ${path}`);
+    if (failure.code === 'EADDRINUSE') inUse(shown);
+    failure.message = failure.message.replace(path, shown);
+    throw systemError(failure, `listen at ${shown}`);
   }
 }
 
@@ -63,8 +72,13 @@ async function listenAt(server, path, others) {
     return () => {}; // a pipe goes with its server
   }
   const bound = neighbor(path);
+  try {
+    statSync(dirname(bound)); // because bind() reports a folder that does not exist as "permission denied"
+  } catch (error) {
+    throw systemError(/** @type {NodeJS.ErrnoException} */ (error), `listen at ${path}`);
+  }
   await clearStale(path);
-  await bind(server, bound, others);
+  await bind(server, bound, others, path);
   try {
     for (let attempt = 0; !link(bound, path); attempt++) {
       if (attempt === ATTEMPTS) inUse(path);
@@ -72,7 +86,11 @@ async function listenAt(server, path, others) {
     }
     const mine = statOf(bound);
     return () => {
-      if (isSame(mine, statOf(path))) unlinkSync(path);
+      try {
+        if (isSame(mine, statOf(path))) unlinkSync(path);
+      } catch {
+        // Its folder can no longer be searched or written to.
+      }
     };
   } catch (error) {
     server.close();

@@ -283,3 +283,13 @@ testAsRoot('a server of another user is refused, also if it removes its file', a
     rmSync(path, { force: true });
   }
 });
+
+test.each([
+  ['whose folder does not exist', () => join(newPath(), 'x'), 'ENOENT'],
+  ['below a file', () => '/dev/null/x', 'ENOTDIR'],
+])('listen() at a path %s says so', async (_what, pathOf, reason) => {
+  const path = pathOf();
+  const listening = listen(path, SOCKET);
+  await expect(listening).rejects.toEqual(errorWith('ERR_SYSTEM'));
+  await expect(listening).rejects.toThrow(`Cannot listen at ${path}: ${reason}`);
+});

@@ -1,11 +1,11 @@
 'use strict';
 // Records any command: runs it under the tracer, and assembles the recording.
-const { readFileSync, statSync } = require('node:fs');
 const { isAbsolute, join, relative, resolve } = require('node:path');
 const { version } = require('../../../package.json');
 const { CrossingsError } = require('../../channel/errors.js');
 const { describeEnvironment } = require('../../measure/environment.js');
 const { startProgram } = require('../../measure/programs.js');
+const { readSmall } = require('../../terminal/files.js');
 const { Recorder } = require('./recorder.js');
 const { signalNames } = require('../constants.js');
 const { withLines } = require('../node/marks.js');
@@ -15,7 +15,9 @@ const { withLines } = require('../node/marks.js');
 /** @typedef {Awaited<ReturnType<typeof recordProgram>>} ProgramTrace */
 
 const root = join(__dirname, '..', '..', '..');
-const MAX_SOURCE_BYTES = 1 << 20;
+const MAX_SOURCE_BYTES = 1 << 20; // of a file
+const MAX_SOURCES = 200;
+const SOURCE_NAME = /\.([cm]?[jt]sx?|[ch])$/;
 
 /** A path as compiled in, relative to the package's root; or of a program in Node, relative to its folder. @param {string} file @param {string} folder */
 function shortened(file, folder) {
@@ -24,10 +26,14 @@ function shortened(file, folder) {
   return path.startsWith('..') ? file : path;
 }
 
-/** The text of a program's file, if it is still there and not huge. @param {string} path */
+/**
+ * The text of a file of the program, if it is still there and not huge. The name comes from the traced program, which may be
+ * hostile: only source files are read, so that a recording never holds, say, a key.
+ * @param {string} path
+ */
 function readSource(path) {
   try {
-    return statSync(path).size <= MAX_SOURCE_BYTES ? readFileSync(path, 'utf8') : '';
+    return SOURCE_NAME.test(path) ? readSmall(path, MAX_SOURCE_BYTES) : '';
   } catch {
     return '';
   }
@@ -42,7 +48,8 @@ function readSources(events, folder) {
     const { file } = event.source;
     const name = shortened(file, folder);
     event.source = { ...event.source, file: name };
-    if (!texts.has(name)) texts.set(name, readSource(isAbsolute(file) ? file : join(root, name)));
+    if (!texts.has(name) && texts.size < MAX_SOURCES)
+      texts.set(name, readSource(isAbsolute(file) ? file : join(root, name)));
   }
   return Object.fromEntries([...texts].filter(([, text]) => text).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
