@@ -1,5 +1,6 @@
 'use strict';
 // Recordings of Node programs: the line of JavaScript beside each system call, compared with the program's own text.
+const { spawnSync } = require('node:child_process');
 const { mkdtempSync, openSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -153,4 +154,25 @@ describeWhereAllowed('the lines of a Node program', () => {
       expect(trace.events.filter((event) => /crossings-lines|lines\.js/.test(event.args.join()))).toEqual([]);
     }
   });
+});
+
+test.each([
+  ['a file: URL of another host', "vm.runInThisContext('work()', { filename: 'file://server/share/a.js' })"],
+  ['a file: URL that is no path', "vm.runInThisContext('work()', { filename: 'file:///a%2fb.js' })"],
+  ['a frozen Error', 'Object.freeze(Error); work()'],
+  [
+    'a fixed limit of stack traces',
+    "Object.defineProperty(Error, 'stackTraceLimit', { value: 5, writable: false }); work()",
+  ],
+  ['stack traces that throw', "Error.prepareStackTrace = () => { throw new Error('x') }; work()"],
+])('a program with %s runs as without them', (_what, what) => {
+  const script = `
+    const vm = require('node:vm');
+    globalThis.work = () => { require('node:fs').existsSync('x'); setTimeout(() => console.log('done'), 1); };
+    ${what};`;
+  const lines = join(__dirname, '..', 'lib/trace/node/lines.js');
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--require', lines, '-e', script], {
+    encoding: 'utf8',
+  });
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'done\n', stderr: '' });
 });

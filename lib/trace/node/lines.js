@@ -58,8 +58,8 @@ function placeOnStack(limit) {
   const { prepareStackTrace, stackTraceLimit } = Error;
   /** @type {{stack?: NodeJS.CallSite[]}} */ const holder = {};
   try {
-    Error.stackTraceLimit = limit;
-    Error.prepareStackTrace = (_, sites) => sites;
+    Reflect.set(Error, 'stackTraceLimit', limit); // an assignment would throw if the program has frozen Error
+    Reflect.set(Error, 'prepareStackTrace', (/** @type {Error} */ _, /** @type {NodeJS.CallSite[]} */ sites) => sites);
     Error.captureStackTrace(holder, placeOnStack);
     for (const site of holder.stack ?? []) {
       const file = ownFile(site.getFileName());
@@ -68,8 +68,11 @@ function placeOnStack(limit) {
       if (file && line) return { file, line, why: awaits ? 'continued' : 'called' };
     }
     return null;
+  } catch {
+    return null; // a file: URL that is no path, or an Error that the program has changed: no line is better than no program
   } finally {
-    Object.assign(Error, { prepareStackTrace, stackTraceLimit });
+    Reflect.set(Error, 'prepareStackTrace', prepareStackTrace);
+    Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
   }
 }
 
