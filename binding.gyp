@@ -214,6 +214,7 @@
         'c-bench/programs/lessons.c',
         'c-bench/lessons/confine.c',
         'c-bench/lessons/descendants.c',
+        'c-bench/lessons/names.c',
         'c-bench/lessons/namespaces.c',
         'c-bench/lessons/output.c',
         'c-bench/lessons/programs.c',

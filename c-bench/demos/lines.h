@@ -24,15 +24,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NOTED(function, ...)                                                                                           \
+/* Calls the function, which is shown as `name`. */
+#define NOTED_AS(name, function, ...)                                                                                  \
     (__extension__({                                                                                                   \
-        static const struct call_site here = {__FILE__, __LINE__, #function};                                          \
+        static const struct call_site here = {__FILE__, __LINE__, name};                                               \
         const struct call_site *outer = demo.site;                                                                     \
         demo.site = &here;                                                                                             \
         __typeof__(function(__VA_ARGS__)) result = function(__VA_ARGS__);                                              \
         demo.site = outer;                                                                                             \
         result;                                                                                                        \
     }))
+
+#define NOTED(function, ...) NOTED_AS(#function, function, __VA_ARGS__)
 
 /* The same for a function that does not return. */
 #define NOTED_LAST(function, ...)                                                                                      \

@@ -4,6 +4,7 @@
 #include "../common/gate.h"
 #include "../common/ndjson.h"
 #include "descendants.h"
+#include "names.h"
 #include "namespaces.h"
 #include "output.h"
 #include "room.h"
@@ -126,6 +127,8 @@ __attribute__((noreturn)) static void be_program(const struct confinement *how, 
 __attribute__((noreturn)) static void be_parent(const struct confinement *how, const struct pipes *pipes,
                                                 const char *folder, bool has_namespaces, bool with_user) {
     struct notice notice = {.kind = READY};
+    if (has_namespaces)
+        forget_names();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(pipes->status[0]);
     if (poll(&(struct pollfd){.fd = pipes->status[1]}, 1, 0) != 0)
@@ -166,10 +169,9 @@ __attribute__((noreturn)) static void be_parent(const struct confinement *how, c
 
 /* ---- The guard ---- */
 
-/* Start the program's parent: with namespaces if permitted, as root or with a user namespace. Reports which it was.
- * *program: the program's id, or 0 if it has namespaces, where the id says nothing to the guard. */
-static pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder, struct notice *notice,
-                          pid_t *program) {
+/* Start the program's parent: with namespaces if permitted, as root or with a user namespace. Reports which it was. */
+static pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder,
+                          struct notice *notice) {
     char refused[sizeof notice->text] = "";
     for (int attempt = how->plain ? 2 : geteuid() == 0 ? 0 : 1; attempt < 3; attempt++) {
         pid_t parent = attempt < 2 ? fork_into_namespaces(attempt == 1) : fork();
@@ -187,7 +189,6 @@ static pid_t start_parent(const struct confinement *how, struct pipes *pipes, co
             event_string("refused", *refused ? refused : NULL);
             event_integer("pid", (uint64_t)notice->pid);
             event_end();
-            *program = attempt < 2 ? 0 : notice->pid;
             return parent;
         }
         memcpy(refused, notice->text, sizeof refused);
@@ -300,18 +301,17 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
     struct pipes pipes;
     struct notice notice = {0};
     if (!signal_with_parent(owner, SIGTERM) || pipe(pipes.out) || pipe(pipes.error) || pipe(pipes.status)) {
-        remove_room(folder, 0);
+        remove_room(folder);
         _exit(1);
     }
-    pid_t program = 0;
-    pid_t parent = start_parent(how, &pipes, folder, &notice, &program);
+    pid_t parent = start_parent(how, &pipes, folder, &notice);
     bool counts = !notice.counted;
     close(pipes.out[1]);
     close(pipes.error[1]);
     close(pipes.status[1]);
     int status = parent < 0 ? 1 : watch_over(how, &pipes, parent, counts, &notice);
     kill_descendants();
-    remove_room(folder, program);
+    remove_room(folder);
     _exit(status);
 }
 
@@ -329,6 +329,7 @@ int run_confined(const struct confinement *how) {
         return 1;
     }
     fflush(stdout);
+    begin_names();
     adopt_orphans();
     pass_signals_to(0);
     pid_t guard = fork();
@@ -339,7 +340,7 @@ int run_confined(const struct confinement *how) {
     if (guard > 0 && waitpid(guard, &status, 0) == guard && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     kill_descendants(); /* the guard was killed */
-    remove_room(folder, 0);
+    remove_room(folder);
     fprintf(stderr, "Cannot confine the program: the process that guards it ended.\n");
     return 1;
 }

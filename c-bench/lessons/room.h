@@ -9,9 +9,8 @@
 /* Make an empty folder in $TMPDIR or /tmp. */
 bool make_room(char *folder, size_t bytes);
 
-/* Remove the folder, and the new names in /dev/shm that contain the program's id. 0: its id is not known, or it had a
- * /dev/shm of its own. */
-void remove_room(const char *folder, pid_t program);
+/* Remove the folder, and what the program has created in the machine's /dev/shm. */
+void remove_room(const char *folder);
 
 /* `executes`: another program, such as Node, which reserves far more addresses than it uses. */
 void limit_resources(int limit_ms, int memory_mb, bool executes);

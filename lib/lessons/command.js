@@ -5,6 +5,7 @@ const { createInterface } = require('node:readline');
 const { Command } = require('commander');
 const { readWholeNumber, refuse } = require('../terminal/arguments.js');
 const { checkAllWritable, givenFiles, writeWhole } = require('../terminal/files.js');
+const { progressBar } = require('../terminal/progress.js');
 const { styleFor, wrap } = require('../terminal/style.js');
 const { plainTable } = require('../terminal/table.js');
 const { figureText, isFigure } = require('./figures.js');
@@ -118,9 +119,13 @@ async function play(name, options, signal) {
   if (which === null) writeText(sections.predict ?? '');
   const guess = which === null ? await ask(lesson, signal) : null;
   if (which === null) writeText(sections.run ?? '');
-  const run = await runLesson(lesson, which, { signal });
+  const bar = progressBar();
+  /** @type {import('./experiment.js').OnProgress} */
+  const onProgress = ({ doing, fraction }) => bar.update({ doing, fraction: fraction ?? 0 });
+  const run = await runLesson(lesson, which, { signal, onProgress }).finally(() => bar.stop());
   writeRun(run, lesson.see?.labels);
-  const { trouble } = presentRun(lesson, run, 'here');
+  const { trouble, hang } = presentRun(lesson, run, 'here');
+  if (hang) write(`${wrap(hang, WIDTH)}\n`);
   const { figures } = run.outcome;
   if (trouble) write(`${style.bad(wrap(trouble, WIDTH))}\n`);
   else if (which === null) {

@@ -62,7 +62,8 @@ function shownRecording(lesson, run, origin, ships) {
   const trace = recording ?? shipped ?? null;
   const { recorded, moment } = partOf(lesson, run);
   const event = trace && momentOf(recorded?.moment ?? moment ?? lesson.see?.moment, trace);
-  return { recording: trace && { trace, event, origin: shipped ? 'shipped' : origin }, notRecorded };
+  const found = trace && { trace, event, origin: shipped ? 'shipped' : origin, beside: recorded !== undefined };
+  return { recording: found, notRecorded };
 }
 
 module.exports = { hangOf, shownRecording, troubleOf };

@@ -22,8 +22,11 @@ export async function recording({ recording: found, notRecorded, hang }) {
   const read = recordingOf(found.trace);
   const make = (/** @type {string} */ name) => /** @type {any} */ (document.createElement(name));
   const [lanes, list, details] = ['trace-lanes', 'event-list', 'event-details'].map(make);
+  const which = found.beside
+    ? 'The program then ran once more while its system calls were recorded, since recording makes it slower. Here are all of them,'
+    : 'All system calls of this run,';
   const text =
-    'All system calls of this run, in the order in which they happened. The line of C that made the selected call is marked. ' +
+    `${which} in the order in which they happened. The line of C that made the selected call is marked. ` +
     'Select another call in the list, or in the lanes above it.';
   const shipped = found.origin === 'shipped' && notRecorded;
   const element = h(

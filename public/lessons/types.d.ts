@@ -66,7 +66,7 @@ interface LessonRunAnswer {
   output: string[];
   /** null: an experiment, which is not confined */
   confinement: { namespaces: string | null; refused: string | null } | null;
-  recording: { trace: any; event: number; origin: 'here' | 'shipped' } | null;
+  recording: { trace: any; event: number; origin: 'here' | 'shipped'; beside: boolean } | null;
   notRecorded: string | null;
   /** why the program hangs, if it is meant to */
   hang: string | null;
