@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #define MAX_DRAINED 8 /* rings taken by one call */
-#define MAX_DRAINS 64 /* calls at a time; a socket holds fewer rings */
+#define MAX_DRAINS 4  /* calls at a time */
 
 void doorbell_ring(int fd) {
     char ring = 1;
@@ -55,8 +55,9 @@ static enum doorbell_state take_rings(int fd, int *taken) {
 }
 
 /* One call takes every ring that waits, up to MAX_DRAINED. Waking is on the way of a message, so a second call that
- * only finds the socket empty would be paid by each. More calls follow only if there may be more rings: a peer that has
- * rung often must not hide its end behind them. Descriptors that a peer has attached are received, so that the kernel
+ * only finds the socket empty would be paid by each. More calls follow only if there may be more rings. What is left
+ * keeps the socket readable, so the caller's poll returns at once: a peer can neither hide its end behind rings, nor
+ * keep this thread here. Descriptors that a peer has attached are received, so that the kernel
  * does not close them on this thread. (Before Linux 6.16 it still does if this process has too few left.) */
 enum doorbell_state doorbell_drain(int fd) {
     enum doorbell_state state = DOORBELL_OPEN;

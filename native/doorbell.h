@@ -6,7 +6,7 @@
 
 /* Wake the peer. Ringing a peer that has closed its end does nothing. */
 void doorbell_ring(int fd);
-/* Take all rings that have arrived, and learn whether there is still a peer. */
+/* Take rings that have arrived, and learn whether there is still a peer. Call again while the socket is readable. */
 enum doorbell_state {
     DOORBELL_BROKEN = -1, /* the peer has attached descriptors to a ring, which no correct peer does */
     DOORBELL_CLOSED = 0,  /* the peer has closed its end */
