@@ -8,6 +8,7 @@ const Ajv = require('ajv/dist/2020').default;
 const { TRANSPORTS } = require('../lib/bench/node/runner.js');
 const { ratioOf } = require('../lib/bench/node/references.js');
 const schema = require('../lib/bench/run.schema.json');
+const { inCi } = require('./in-ci.js');
 const { cli, eventsOf, leftovers, ourProcesses, root, run, untilNothingIsLeft } = require('./support.js');
 
 const side = join(root, 'lib', 'bench', 'node', 'side.js');
@@ -17,9 +18,9 @@ function taskOf(transport, work) {
   return JSON.stringify({ transport, role: 'first', sizeBytes: 64, trips: 200, messages: 1000, prefix: [], ...work });
 }
 
-// Messages of 64 bytes take the same way as those of 32.
-test.each([...TRANSPORTS, 'ring-asleep'])('%s carries every message, small and large', (transport) => {
-  for (const sizeBytes of [32, 65536]) {
+// Messages of 64 bytes take the same way as those of 32. Elsewhere than in CI, large ones are sent over the ring only.
+test.each([...TRANSPORTS, 'ring-asleep'])('%s carries every message', (transport) => {
+  for (const sizeBytes of inCi || transport === 'ring' ? [32, 65536] : [32]) {
     const task = taskOf(transport, { sizeBytes });
     const { status, stdout, stderr } = spawnSync(process.execPath, [side, task], { encoding: 'utf8', timeout: 30_000 });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -48,12 +49,12 @@ const twoCores = machine.pinnedCores[0] !== machine.pinnedCores[1];
       expect(status).toBe(0);
       return eventsOf(stdout).find(({ type }) => type === 'crossings').byName;
     };
-    const few = count(20_000, 20_000);
-    const many = count(120_000, 120_000);
-    // 100,000 more round trips and messages. Node's own work adds a few calls, and so does a side that polls while the machine
+    const few = count(5_000, 5_000);
+    const many = count(45_000, 45_000);
+    // 40,000 more round trips and messages. Node's own work adds a few calls, and so does a side that polls while the machine
     // runs something else: it then checks from time to time whether its peer has died.
     for (const [name, calls] of Object.entries(many)) {
-      expect({ name, grown: calls - (few[name] ?? 0) > 5_000 }).toEqual({ name, grown: false });
+      expect({ name, grown: calls - (few[name] ?? 0) > 2_000 }).toEqual({ name, grown: false });
     }
   },
 );
@@ -65,17 +66,10 @@ describe('crossings bench node', () => {
   test('writes a run file that matches the schema, and prints both tables', async () => {
     const before = leftovers();
     const file = join(folder, 'run.json');
-    const { status, stdout, stderr } = cli([
-      'bench',
-      'node',
-      '--quick',
-      '--transport',
-      'ring,port',
-      '--size',
-      '64',
-      '--json',
-      file,
-    ]);
+    const { status, stdout, stderr } = cli(
+      ['bench', 'node', '--quick', '--transport', 'ring,port', '--size', '64', '--json', file],
+      { env: { ...process.env, CROSSINGS_TEST_ROUNDS: '1' } },
+    );
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const written = JSON.parse(readFileSync(file, 'utf8'));
     const validate = new Ajv({ strict: false }).compile(schema);

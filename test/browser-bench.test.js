@@ -21,7 +21,7 @@ describeInBrowser('the benchmark page', () => {
 
   beforeAll(async () => {
     // Rounds enough to look at a run in progress.
-    lab = await startLab({ dataFolder: folder, env: { CROSSINGS_TEST_ROUNDS: '8' } });
+    lab = await startLab({ dataFolder: folder, env: { CROSSINGS_TEST_ROUNDS: '5' } });
     browser = await launchBrowser();
     page = await openPage(browser, lab, '/bench.html');
   });

@@ -6,8 +6,8 @@ const { STAGES, closeArena, openArena, runStage } = require('./long/parts/hostil
 
 const seed = Number(process.env.SEED ?? Date.now() % 1e6);
 
-/** What compiles the addon with sanitizers, needs gigabytes, or another Node. */
-const SLOW = /under sanitizers|against Node \d|a refusal of/;
+/** What compiles the addon with sanitizers, needs gigabytes or another Node, or takes longest. */
+const SLOW = /under sanitizers|against Node \d|a refusal of|mutations against C|messages without end/;
 
 /** @type {ReturnType<typeof openArena>} */
 let arena;

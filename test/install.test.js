@@ -1,6 +1,7 @@
 'use strict';
 // The packages in the hands of someone who depends on them: install, ci and rebuild work without a compiler, with scripts
-// allowed or not, and never remove a binary.
+// allowed or not, and never remove a binary. Elsewhere than in CI, npm install of both packages; test/matrix.test.js has the rest
+// for the channel.
 const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
 const {
@@ -19,6 +20,7 @@ const { tmpdir } = require('node:os');
 const { delimiter, dirname, join } = require('node:path');
 const lock = require('../package-lock.json');
 const manifest = require('../package.json');
+const { testInCi } = require('./in-ci.js');
 const { built, root } = require('./support.js');
 const { pack, stageLab } = require('./tools/packages.js');
 
@@ -115,24 +117,26 @@ test('no compiler, make or Python can be reached by the tests below', () => {
   expect(readdirSync(commands).sort()).toEqual(['node', ...COMMANDS].sort());
 });
 
-describe.each([
-  ['with install scripts', []],
-  ['with --ignore-scripts', ['--ignore-scripts']],
-])('crossings, %s', (name, scripts) => {
-  const consumer = createConsumer(`channel-${name.replaceAll(/\W+/g, '-')}`);
-  const tarball = packChannel();
+const tarballs = { channel: packChannel(), lab: packLab() };
 
-  test.each([
-    ['npm install', ['install', tarball]],
-    ['npm ci', ['ci']],
-    ['npm rebuild', ['rebuild']],
-  ])('after %s it sends a message, and is the only package', (_, command) => {
+describe.each(
+  /** @type {const} */ ([
+    ['with install scripts', [], test],
+    ['with --ignore-scripts', ['--ignore-scripts'], testInCi],
+  ]),
+)('crossings, %s', (name, scripts, testThis) => {
+  const consumer = createConsumer(`channel-${name.replaceAll(/\W+/g, '-')}`);
+  /** @param {string[]} command */
+  const works = (command) => () => {
     run(consumer, ['npm', ...command, ...scripts, ...QUIET]);
     expect(listing(consumer).filter((entry) => !entry.startsWith('.'))).toEqual(['crossings']);
     expect(run(consumer, ['node', '-e', EXCHANGE])).toBe('a message');
-  });
+  };
+  testThis('after npm install it sends a message, and is the only package', works(['install', tarballs.channel]));
+  testInCi('after npm ci it sends a message, and is the only package', works(['ci']));
+  testInCi('after npm rebuild it sends a message, and is the only package', works(['rebuild']));
 
-  test('its command says how to get the lab', () => {
+  testThis('its command says how to get the lab', () => {
     const bin = join('node_modules', '.bin', 'crossings');
     const { status, stderr } = spawnSync(process.execPath, [bin, 'bench', '--quick'], {
       cwd: consumer,
@@ -155,20 +159,19 @@ function startLab(cwd, flags) {
 
 describe('crossings-lab', () => {
   const consumer = createConsumer('lab', true);
-  const tarball = packLab();
-
-  test.each([
-    ['npm install', ['install', tarball, packChannel()]],
-    ['npm ci', ['ci']],
-    ['npm rebuild', ['rebuild']],
-  ])('after %s beside crossings, the commands of both run its programs', (_, command) => {
+  /** @param {string[]} command */
+  const works = (command) => () => {
     run(consumer, ['npm', ...command, ...QUIET]);
     for (const name of ['crossings-lab', 'crossings']) {
       const bin = join('node_modules', '.bin', name);
       expect(run(consumer, ['node', bin, '--help'])).toContain('Usage: npx crossings-lab');
       expect(run(consumer, ['node', bin, 'trace', 'pipe', '--messages', '1'])).toContain('write(');
     }
-  });
+  };
+  const both = ['install', tarballs.lab, tarballs.channel];
+  test('after npm install beside crossings, the commands of both run its programs', works(both));
+  testInCi('after npm ci beside crossings, the commands of both run its programs', works(['ci']));
+  testInCi('after npm rebuild beside crossings, the commands of both run its programs', works(['rebuild']));
 
   const bin = join('node_modules', '.bin', 'crossings');
 

@@ -39,7 +39,7 @@ function runShort(...args) {
 }
 
 testPackage(
-  `npm install, ci and rebuild give a package that works; every runtime here talks to this one${obstacle}`,
+  `npm install, ci and rebuild give a package that works; in CI every runtime talks to this one${obstacle}`,
   () => {
     const { status, counts, failed } = runShort();
     expect(failed).toEqual([]);

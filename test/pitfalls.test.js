@@ -10,7 +10,8 @@ const { nameOf } = require('../lib/lessons/confined.js');
 const { compareLines, groupDifferences } = require('../lib/lessons/differences.js');
 const { listPitfalls } = require('../lib/lessons/folders.js');
 const { sourcesOf } = require('../lib/lessons/pitfalls.js');
-const { built, cli, eventsOf } = require('./support.js');
+const { inCi, testInCi } = require('./in-ci.js');
+const { built, cli, eventsOf, until } = require('./support.js');
 
 /** @typedef {import('../lib/lessons/folders.js').Pitfall} Pitfall */
 
@@ -22,7 +23,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 // What these show depends on who runs when. On a busy machine one attempt may not show it.
 const DEPENDS_ON_TIME = ['interleaved-writes', 'lost-updates', 'semaphore-per-message', 'small-writes-wait'];
 // These compare two times, and on a machine that is busy with other tests either program may give either answer. So the test
-// looks at what their memory looks like, and not at the times.
+// looks at what their memory looks like, and not at the times. If the machine is too busy for that as well, they say so and exit with 3.
 const COMPARES_TIMES = ['false-sharing'];
 const AT_ONCE = 6; // they wait most of the time
 const ONE_CORE = 'Only one core is available';
@@ -60,9 +61,11 @@ function summarize(events) {
 /** The counters of the wrong program share a cache line, and those of the right one do not. @param {any} wrong @param {any} right */
 function checkDistances(wrong, right) {
   const distanceOf = (/** @type {string[]} */ lines) => Number(/distance = (\d+) bytes/.exec(lines.join('\n'))?.[1]);
-  expect(distanceOf(wrong.lines)).toBeLessThan(64);
-  expect(distanceOf(right.lines)).toBeGreaterThanOrEqual(64);
-  for (const { end, left, processes, lines } of [wrong, right]) {
+  const isTooBusy = (/** @type {any} */ { end, lines }) => end === 'exited 3' && /too busy$/.test(lines.at(-1));
+  const measured = [wrong, right].filter((one) => !isTooBusy(one));
+  if (measured.includes(wrong)) expect(distanceOf(wrong.lines)).toBeLessThan(64);
+  if (measured.includes(right)) expect(distanceOf(right.lines)).toBeGreaterThanOrEqual(64);
+  for (const { end, left, processes, lines } of measured) {
     expect([end, left, processes.length]).toEqual([expect.stringMatching(/^exited [01]$/), 0, 0]);
     expect(lines.some((/** @type {string} */ line) => line.endsWith('.'))).toBe(true);
   }
@@ -70,21 +73,24 @@ function checkDistances(wrong, right) {
 
 const promised = (/** @type {Pitfall} */ { wrong: { fails } }) => (fails === 'exit' ? 'exited 1' : fails);
 
-/** Runs every program of every pitfall. @param {string[]} wrapper @param {string[]} options */
-async function runAll(wrapper, options) {
+/** Runs every program of these pitfalls. @param {Pitfall[]} chosen @param {string[]} wrapper @param {string[]} options */
+async function runAll(chosen, wrapper, options) {
   /** @type {Map<string, {wrong: ReturnType<typeof summarize>, right: ReturnType<typeof summarize>}>} */
   const observed = new Map();
   const one = async (/** @type {Pitfall} */ pitfall) => {
     let [wrong, right] = [summarize([]), summarize([])];
-    for (let attempts = DEPENDS_ON_TIME.includes(pitfall.name) ? 15 : 1; attempts > 0; attempts--) {
-      if (wrong.end !== promised(pitfall)) wrong = summarize(await confine(wrapper, options, pitfall, 'wrong'));
-      if (right.end !== 'exited 0') right = summarize(await confine(wrapper, options, pitfall, 'right'));
+    const compares = COMPARES_TIMES.includes(pitfall.name);
+    const isShown = (/** @type {string} */ end, /** @type {string} */ wanted) =>
+      compares ? /^exited [01]$/.test(end) : end === wanted;
+    for (let attempts = DEPENDS_ON_TIME.includes(pitfall.name) ? 15 : compares ? 3 : 1; attempts > 0; attempts--) {
+      if (!isShown(wrong.end, promised(pitfall))) wrong = summarize(await confine(wrapper, options, pitfall, 'wrong'));
+      if (!isShown(right.end, 'exited 0')) right = summarize(await confine(wrapper, options, pitfall, 'right'));
       observed.set(pitfall.name, { wrong, right });
-      if (wrong.end === promised(pitfall) && right.end === 'exited 0') return;
+      if (isShown(wrong.end, promised(pitfall)) && isShown(right.end, 'exited 0')) return;
       if (wrong.lines.join().includes(ONE_CORE)) return;
     }
   };
-  const waiting = [...pitfalls];
+  const waiting = [...chosen];
   const worker = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) await one(next);
   };
@@ -92,18 +98,24 @@ async function runAll(wrapper, options) {
   return observed;
 }
 
+// Elsewhere than in CI, the second and the third have one that exits, one that hangs and one that needs two cores.
+const few = ['end-of-file-never-comes', 'false-sharing', 'sigpipe'];
+
 describe.each([
-  ['in namespaces', [], []],
-  ['without namespaces', [], ['--no-namespaces']],
-  ['on one core', ['taskset', '-c', '0'], []],
-])('%s', (_, wrapper, options) => {
+  ['in namespaces', [], [], pitfalls.map(({ name }) => name)],
+  ['without namespaces', [], ['--no-namespaces'], few],
+  ['on one core', ['taskset', '-c', '0'], [], few],
+])('%s', (_, wrapper, options, chosen) => {
+  const isChosen = (/** @type {Pitfall} */ { name }) => inCi || chosen.includes(name);
   /** @type {Awaited<ReturnType<typeof runAll>>} */
   let observed;
   beforeAll(async () => {
-    observed = await runAll(wrapper, options);
+    observed = await runAll(pitfalls.filter(isChosen), wrapper, options);
   });
 
-  test.each(named)('%s fails as promised, and its right program does not', (name, pitfall) => {
+  /** @param {Pitfall} pitfall */
+  function check(pitfall) {
+    const { name } = pitfall;
     const { wrong, right } = observed.get(name) ?? { wrong: null, right: null };
     const oneCore = wrapper.length > 0 && wrong?.lines.join().includes(ONE_CORE);
     if (COMPARES_TIMES.includes(name) && !oneCore) return checkDistances(wrong, right);
@@ -116,12 +128,17 @@ describe.each([
     for (const { state, call } of wrong?.processes ?? []) {
       expect([state, call === null]).toEqual(name === 'plain-flag' ? ['runs', true] : ['sleeps', false]);
     }
-  });
+  }
+  for (const pitfall of pitfalls) {
+    const testThis = isChosen(pitfall) ? test : testInCi;
+    testThis(`${pitfall.name} fails as promised, and its right program does not`, () => check(pitfall));
+  }
 
-  test('nothing is left', () => {
+  test('nothing is left', async () => {
     expect(readdirSync(folder)).toEqual([]);
     const names = pitfalls.map(({ name }) => name);
-    expect(readdirSync('/dev/shm').filter((file) => names.some((name) => file.includes(`${name}-`)))).toEqual([]);
+    // Another run on this machine may have files there for a moment; what is left by this one would stay.
+    await until(() => !readdirSync('/dev/shm').some((file) => names.some((name) => file.includes(`${name}-`))));
   });
 });
 
@@ -143,7 +160,8 @@ describe.each(named)('%s', (_, pitfall) => {
   });
 });
 
-test('each C program compiles alone, without a warning', () => {
+// test/compilers.test.js compiles them with others.
+testInCi('each C program compiles alone, without a warning', () => {
   const files = pitfalls.flatMap(({ folder: own, programs }) => programs.map((program) => join(own, program)));
   const sources = files.filter((file) => file.endsWith('.c'));
   const flags = ['-O2', '-pthread', '-Wall', '-Wextra', '-Werror'];

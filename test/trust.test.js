@@ -29,6 +29,8 @@ function checkout(name, options) {
 
 /** Enough rounds for a verdict. */
 const decisive = { env: { ...process.env, CROSSINGS_TEST_ROUNDS: '10' } };
+/** Enough for what is counted. */
+const brief = { env: { ...process.env, CROSSINGS_TEST_ROUNDS: '1' } };
 const small = ['--quick', '--mechanism', 'ring', '--messages', '500'];
 
 describe('a planted cost', () => {
@@ -90,7 +92,7 @@ describe('bench --against', () => {
   });
 
   test('states a system call that only one of the builds makes', () => {
-    const { status, stdout } = cli(['bench', ...small, '--against', checkout('calls', '--plant getppid')]);
+    const { status, stdout } = cli(['bench', ...small, '--against', checkout('calls', '--plant getppid')], brief);
     expect(status).toBe(0);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
       'ring makes 0 system calls per round trip instead of 2 and 0 system calls per message instead of 1.',

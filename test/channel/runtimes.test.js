@@ -1,9 +1,10 @@
 'use strict';
 // The channel in other runtimes than this Node, and in this one without what they lack: each talks to each. Bun and Deno run
-// where `npm run test:matrix` has downloaded them.
+// where `npm run test:matrix` has downloaded them, in CI with every other and elsewhere with Node.
 const { spawn } = require('node:child_process');
 const { join } = require('node:path');
 const { RUNTIMES, ownNode } = require('../matrix/runtimes.js');
+const { onlyInCi } = require('../in-ci.js');
 const { library, newPath, watch } = require('./support.js');
 
 const PROGRAM = join(__dirname, 'runtime-peer.mjs');
@@ -32,7 +33,10 @@ function start({ command: [program, ...before], lacks }, role, path) {
 
 /** Starts a test, unless a runtime is missing. @param {string} name @param {Tried[]} runtimes @param {() => Promise<void>} run */
 function tryTest(name, runtimes, run) {
-  const obstacle = runtimes.map((each) => each.obstacle).find(Boolean);
+  const missing = runtimes.map((each) => each.obstacle).find(Boolean);
+  const foreign =
+    runtimes.some((each) => others.includes(each)) && !(runtimes[0] === node && others.includes(runtimes[1]));
+  const obstacle = missing || (foreign && onlyInCi);
   (obstacle ? test.skip : test)(`${name}${obstacle ? ` (skipped: ${obstacle})` : ''}`, run, 60_000);
 }
 

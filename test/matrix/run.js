@@ -17,7 +17,7 @@ Installs the package under every runtime and package manager, uses it there, and
 Exits with 1 if anything failed.
 
   --only WORDS     only rows that contain these words, such as "bun", "node 22, pnpm" or "node 22 ← deno"
-  --short          this Node, and Bun and Deno if they are downloaded already; with this machine's npm
+  --short          this Node with this machine's npm; in CI the other runtimes, too
   --json FILE      also write the result as JSON
   --tarball FILE   test this tarball instead of packing the checkout
   --jobs N         rows at the same time (default 2)
