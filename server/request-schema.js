@@ -122,12 +122,12 @@ function parse(schema, value) {
  * @param {{name: string, title: string}[]} catalogue of the mechanisms
  */
 function parseTask(body, catalogue) {
-  const asked = body?.experiment;
-  if (asked === undefined) return benchTask(parseRun(body, catalogue));
-  const experiment = EXPERIMENTS.find(({ name }) => name === asked);
+  const requested = body?.experiment;
+  if (requested === undefined) return benchTask(parseRun(body, catalogue));
+  const experiment = EXPERIMENTS.find(({ name }) => name === requested);
   if (!experiment) {
     const names = EXPERIMENTS.map(({ name }) => name).join(', ');
-    throw new HttpError(400, 'ERR_USAGE', `experiment must be one of ${names}; got ${quoted(asked)}.`);
+    throw new HttpError(400, 'ERR_USAGE', `experiment must be one of ${names}; got ${quoted(requested)}.`);
   }
   const { experiment: _, ...options } = parse(experimentBody(experiment), body);
   return experimentTask(experiment, /** @type {any} */ (options));

@@ -114,7 +114,7 @@ function compareRuns(a, b, { noise, mechanisms } = {}) {
   const wanted = (/** @type {string} */ key) => mechanisms?.includes(key.split(',')[0]) ?? true;
   const [before, after] = [resultsOf(a), resultsOf(b)];
   const shared = [...after.keys()].filter((key) => before.has(key) && wanted(key));
-  const asked = shared.flatMap((key) =>
+  const questions = shared.flatMap((key) =>
     KINDS.flatMap((kind) => {
       const [x, y] = [before, after].map((side) =>
         /** @type {Result[]} */ (side.get(key)).map(MEASURES[kind].samplesOf).filter(({ length }) => length > 0),
@@ -123,16 +123,16 @@ function compareRuns(a, b, { noise, mechanisms } = {}) {
     }),
   );
   // Whole runs decide if there are enough for the rank test to reach 5 % after the correction.
-  const unit = smallestP(a.length, b.length) * asked.length < ALPHA ? 'runs' : 'samples';
+  const unit = smallestP(a.length, b.length) * questions.length < ALPHA ? 'runs' : 'samples';
   const isVirtual = [...a, ...b].some(({ environment }) => environment.virtualization !== 'none');
   const limit = { noise: noise ?? noiseOf(unit, isVirtual), isGiven: noise !== undefined };
   const disturbed = unit === 'samples' && [...a, ...b].some(isDisturbed);
   const answers = answer(
-    asked.map(({ x, y, kind }) => ask(x, y, unit, limit, MEASURES[kind].better)),
+    questions.map(({ x, y, kind }) => ask(x, y, unit, limit, MEASURES[kind].better)),
     !disturbed,
   );
   /** @param {string} key @param {'throughput' | 'roundTrip'} kind */
-  const answerTo = (key, kind) => answers[asked.findIndex((one) => one.key === key && one.kind === kind)] ?? null;
+  const answerTo = (key, kind) => answers[questions.findIndex((one) => one.key === key && one.kind === kind)] ?? null;
   const compared = shared.map((key) => {
     const sides = /** @type {[Result[], Result[]]} */ ([before.get(key), after.get(key)]);
     const { mechanism, title, ...more } = sides[1][0];
@@ -159,7 +159,7 @@ function compareRuns(a, b, { noise, mechanisms } = {}) {
       alpha: ALPHA,
       confidence: 0.95,
       correction: /** @type {const} */ ('holm'),
-      questions: asked.length,
+      questions: questions.length,
       noise: limit.noise,
       disturbed,
     },
@@ -167,7 +167,7 @@ function compareRuns(a, b, { noise, mechanisms } = {}) {
     mechanisms: compared,
   };
   const onlyIn = /** @type {[string[], string[]]} */ ([only(before, after), only(after, before)]);
-  return { ...file, ...describeAll(file, { onlyIn, needed: observationsNeeded(asked.length) }) };
+  return { ...file, ...describeAll(file, { onlyIn, needed: observationsNeeded(questions.length) }) };
 }
 
 module.exports = { KINDS, compareRuns };

@@ -158,11 +158,11 @@ function arrangements(n) {
   return count;
 }
 
-/** A sentence if even the clearest difference would not be significant. @param {Curve[]} curves @param {number} asked */
-function powerText(curves, asked) {
+/** A sentence if even the clearest difference would not be significant. @param {Curve[]} curves @param {number} questions */
+function powerText(curves, questions) {
   const samples = median(curves.map(({ points }) => median(points.map((p) => p.bytesPerSecond.samples.length))));
   const candidates = Math.max(...curves.map(({ points }) => points.length)) - 1;
-  if ((candidates * asked) / arrangements(Math.floor(samples)) < SIGNIFICANT) return null;
+  if ((candidates * questions) / arrangements(Math.floor(samples)) < SIGNIFICANT) return null;
   return `With ${Math.floor(samples)} samples per point, even the clearest difference could not be detected: take more samples.`;
 }
 

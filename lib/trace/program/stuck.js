@@ -36,7 +36,7 @@ const TIME_LIMITS = {
   rt_sigtimedwait: [2, false],
 };
 const TIMED = ['nanosleep', 'clock_nanosleep', 'restart_syscall'];
-const MAX_TOLD = 8; // threads in the sentence
+const MAX_SHOWN = 8; // threads in the sentence
 const MUTEX_CONTENDED = 2; // the value of a libc mutex that somebody waits for
 
 /** @param {string[]} words */
@@ -246,8 +246,8 @@ function explain(recorder, tasks) {
   const shown = stuck.length ? stuck : oneOfEach(waits.filter(({ by }) => by !== 'nothing'));
   if (!shown.length) return null;
   const all = stuck.length === tasks.length;
-  const parts = shown.slice(0, MAX_TOLD).map((wait) => `${scene.nameOf(wait.task)} ${wait.text}`);
-  if (shown.length > MAX_TOLD) parts.push(`and ${shown.length - MAX_TOLD} more`);
+  const parts = shown.slice(0, MAX_SHOWN).map((wait) => `${scene.nameOf(wait.task)} ${wait.text}`);
+  if (shown.length > MAX_SHOWN) parts.push(`and ${shown.length - MAX_SHOWN} more`);
   const sentence = parts.join('; ');
   const text = stuck.length ? `Deadlock: ${intro(stuck, all)}: ${sentence}.` : `No deadlock: ${sentence}.`;
   return {

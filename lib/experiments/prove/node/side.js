@@ -72,20 +72,20 @@ async function main() {
   const run = EXCHANGES[task.proof][task.side];
   const end = task.proof === 'node-control' ? 3 : await openChannel(3);
   // One round trip that makes no system call: from here on, both processes are awake.
-  const meet = () => {
+  const synchronize = () => {
     if (typeof end !== 'number') EXCHANGES['node-try'][task.side](end, 2, shared);
   };
   if (typeof end !== 'number') await lookInVain(end);
   for (let round = 0; round < ROUNDS; round++) {
     if (round % ROUNDS_BETWEEN_RESTS === task.side) await rest(); // the peer looks in vain meanwhile
-    meet();
+    synchronize();
     await run(end, task.roundMessages, shared);
   }
   if (task.counted.length === 0) for (const flag of COMPILE_NO_MORE) setFlagsFromString(flag);
   await nextTurn();
   shared.progress[0] = 0;
   filter.enter(STDOUT, task.counted, task.limitMs);
-  meet();
+  synchronize();
   await run(end, task.messages, shared);
   print({ type: 'survived', messages: shared.progress[0], calls: filter.counts() });
   filter.die();
