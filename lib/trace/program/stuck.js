@@ -90,7 +90,7 @@ class Scene {
     if (call.startsWith('epoll_')) {
       const about = { object: first ?? null, fd: signed(0) };
       return limited
-        ? wait('time', `${this.eventsOf(first)}, with a time limit`, about)
+        ? wait('time', `${this.eventsOf(first)}, or until a timer expires`, about)
         : wait('outside', this.eventsOf(first), about);
     }
     if (limited) return wait('time', 'with a time limit');
