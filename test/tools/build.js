@@ -2,8 +2,9 @@
 // Compiles every target of binding.gyp: npm runs it in a checkout. If a tool is missing, one sentence names it. Then
 // `npx crossings-lab` works in the checkout as it does where the package is installed.
 const { spawnSync } = require('node:child_process');
-const { mkdirSync, rmSync, symlinkSync } = require('node:fs');
+const { rmSync } = require('node:fs');
 const { join } = require('node:path');
+const { linkCommands } = require('./link-commands.js');
 
 const root = join(__dirname, '..', '..');
 
@@ -50,10 +51,4 @@ for (const command of [['configure'], ['build', '--jobs=max']]) {
   if (step.status !== 0) fail('Building crossings failed; see the output above.');
 }
 
-// What npm does for a package that is installed. Otherwise npx would look for one in the registry.
-const commands = join(root, 'node_modules', '.bin');
-mkdirSync(commands, { recursive: true });
-for (const name of ['crossings', 'crossings-lab']) {
-  rmSync(join(commands, name), { force: true });
-  symlinkSync(join('..', '..', 'server', 'cli.js'), join(commands, name));
-}
+linkCommands(root);
