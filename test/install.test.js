@@ -6,7 +6,6 @@ const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
 const {
   copyFileSync,
-  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -23,7 +22,7 @@ const manifest = require('../package.json');
 const { testInCi } = require('./in-ci.js');
 const { built, root } = require('./support.js');
 const { linkCommands } = require('./tools/link-commands.js');
-const { pack, stageLab } = require('./tools/packages.js');
+const { pack, stageChannel, stageLab } = require('./tools/packages.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'install-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -77,8 +76,7 @@ function addBinaries(to, programs) {
 /** The tarball of the channel. */
 function packChannel() {
   const from = join(folder, 'crossings');
-  for (const path of ['package.json', 'README.md', 'LICENSE', ...manifest.files])
-    if (existsSync(join(root, path))) cpSync(join(root, path), join(from, path), { recursive: true });
+  stageChannel(from);
   addBinaries(from, []);
   return pack(from, folder).path;
 }

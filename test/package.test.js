@@ -6,7 +6,7 @@ const { builtinModules } = require('node:module');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { root } = require('./support.js');
-const { pack, stageLab } = require('./tools/packages.js');
+const { pack, stageChannel, stageLab } = require('./tools/packages.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'package-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -47,6 +47,14 @@ describe('crossings', () => {
     const largest = 137_500; // of an addon
     const built = addons.filter((path) => files.includes(path)).length;
     expect(unpackedBytes + (addons.length - built) * largest).toBeLessThan(1_000_000);
+  });
+
+  test('its manifest has no scripts, and nothing that is for the checkout only', () => {
+    const staged = join(folder, 'crossings');
+    stageChannel(staged);
+    const { scripts, devDependencies, overrides, ...manifest } = readJson('package.json');
+    expect(JSON.parse(readFileSync(join(staged, 'package.json'), 'utf8'))).toEqual(manifest);
+    expect(pack(staged, folder).files.sort()).toEqual(files.sort());
   });
 
   test('has no dependency, no install script and no binding.gyp, which would make npm compile', () => {

@@ -6,7 +6,7 @@ const { tmpdir } = require('node:os');
 const { join, resolve } = require('node:path');
 const { parseArgs } = require('node:util');
 const { root } = require('../support.js');
-const { pack: packFolder, stageLab } = require('../tools/packages.js');
+const { pack: packFolder, stageChannel, stageLab } = require('../tools/packages.js');
 const { runMatrix } = require('./matrix.js');
 const { startRegistry } = require('./registry.js');
 const { count, render } = require('./table.js');
@@ -43,14 +43,14 @@ function readArguments() {
 }
 
 /**
- * Packs the checkout as `npm publish` would. A checkout without the addons that `npm run prebuild` makes gets the one that
+ * Packs the channel as `npm run packages` does. A checkout without the addons that `npm run prebuild` makes gets the one that
  * it has compiled itself, which works with this machine's C library only.
  * @param {string} folder @returns {string} the tarball
  */
 function pack(folder) {
-  const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder];
-  execFileSync('npm', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
-  const tarball = join(folder, String(readdirSync(folder).find((name) => name.endsWith('.tgz'))));
+  const staged = join(folder, 'crossings');
+  stageChannel(staged);
+  const { path: tarball } = packFolder(staged, folder);
   const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' });
   if (files.includes('/crossings.node')) return tarball;
   console.error('The package has no addon (npm run prebuild makes them): the one that is compiled here is added.');

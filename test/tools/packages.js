@@ -1,7 +1,7 @@
 'use strict';
-// `npm run packages`: packs the two packages of this repository into build/packages/. This checkout's package.json is that
-// of `crossings`, the channel. `crossings-lab`, the measuring and the lab, is put together from packages/crossings-lab.json,
-// with versions from this checkout. See docs/packaging.md.
+// `npm run packages`: packs the two packages of this repository into build/packages/. This checkout's package.json, without what
+// is for the checkout only, is that of `crossings`, the channel. `crossings-lab`, the measuring and the lab, is put together from
+// packages/crossings-lab.json, with versions from this checkout. See docs/packaging.md.
 const { execFileSync } = require('node:child_process');
 const { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { dirname, join, relative } = require('node:path');
@@ -11,6 +11,26 @@ const OUTPUT = join(root, 'build', 'packages');
 
 /** @param {string} path */
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'));
+
+/** Copies what exists of a list of files and folders. @param {string[]} paths @param {string} folder */
+function copyAll(paths, folder) {
+  for (const path of paths) {
+    if (path.startsWith('!') || !existsSync(join(root, path))) continue; // npm leaves it out; nothing has been prebuilt
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    cpSync(join(root, path), join(folder, path), { recursive: true });
+  }
+}
+
+/**
+ * Puts crossings together. Its manifest has no scripts: npm takes `prepare` in a tarball for an install script, and warns.
+ * @param {string} folder is replaced
+ */
+function stageChannel(folder) {
+  const { scripts, devDependencies, overrides, ...manifest } = readJson(join(root, 'package.json'));
+  rmSync(folder, { recursive: true, force: true });
+  copyAll([...manifest.files, 'LICENSE', 'README.md'], folder);
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+}
 
 /**
  * Puts crossings-lab together.
@@ -31,11 +51,7 @@ function stageLab(folder) {
   const manifest = { name: lab.name, version, ...lab, license, author, repository, engines, dependencies };
 
   rmSync(folder, { recursive: true, force: true });
-  for (const path of lab.files) {
-    if (!existsSync(join(root, path))) continue; // nothing has been prebuilt
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    cpSync(join(root, path), join(folder, path), { recursive: true });
-  }
+  copyAll(lab.files, folder);
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   copyFileSync(join(__dirname, 'packages', 'crossings-lab.md'), join(folder, 'README.md'));
@@ -72,11 +88,12 @@ function main() {
     process.exit(1);
   }
   if (process.argv[2] === '--check') return;
-  const lab = join(OUTPUT, 'crossings-lab');
+  const [channel, lab] = ['crossings', 'crossings-lab'].map((name) => join(OUTPUT, name));
+  stageChannel(channel);
   stageLab(lab);
-  for (const folder of [root, lab]) console.log(relative(root, pack(folder, OUTPUT).path));
+  for (const folder of [channel, lab]) console.log(relative(root, pack(folder, OUTPUT).path));
 }
 
 if (require.main === module) main();
 
-module.exports = { pack, stageLab };
+module.exports = { pack, stageChannel, stageLab };

@@ -63,8 +63,8 @@ async function compileSources({ root, zig, library, headers, triple }, target, s
   const includes = target.include_dirs.map((folder) => `-I${place(folder).replace(/^(?!\/)/, '../')}`);
   const common = [
     ...REPRODUCIBLE,
+    ...[library, relative(build, library)].map((path) => `-ffile-prefix-map=${path}=zig`), // zig writes one or the other
     `-ffile-prefix-map=${root}=..`,
-    `-ffile-prefix-map=${library}=zig`,
     ...(shared ? [...ADDON, `-I${headers}`] : []),
     ...includes,
     ...target.defines.map((define) => `-D${define}`),

@@ -3,7 +3,7 @@
 const { spawnSync } = require('node:child_process');
 const { existsSync } = require('node:fs');
 const { homedir } = require('node:os');
-const { dirname, join } = require('node:path');
+const { dirname, join, resolve } = require('node:path');
 
 const GET_ZIG = 'python3 -m venv build/zig && build/zig/bin/pip install -r test/tools/prebuild/requirements.txt';
 
@@ -27,7 +27,7 @@ function zigLibrary([command, ...args]) {
   const { stdout } = spawnSync(command, [...args, 'env'], { encoding: 'utf8' });
   const [, folder] = /"?\.?lib_dir"?\s*[=:]\s*"([^"]+)"/.exec(stdout) ?? [];
   if (!folder) throw new Error('`zig env` does not name lib_dir.');
-  return folder;
+  return resolve(folder); // zig writes it relative to the current folder if it is in there
 }
 
 /**
