@@ -111,7 +111,6 @@ const ROOMS = [
   { files: ['public/bench/charts/'], uses: ['public/shared/'] },
   { files: ['public/bench/'], uses: ['public/bench/charts/', 'public/shared/'] },
   { files: ['public/experiments/'], uses: ['public/shared/'] },
-  { files: ['public/pitfalls/'], uses: ['public/shared/'] },
   { files: ['public/theatre/model/'], uses: ['public/shared/'] },
   { files: ['public/theatre/elements/'], uses: ['public/theatre/model/', 'public/shared/'] },
   { files: ['public/theatre/'], uses: ['public/theatre/elements/', 'public/theatre/model/', 'public/shared/'] },
@@ -121,6 +120,7 @@ const ROOMS = [
     files: ['public/lessons/'],
     uses: ['public/recording/elements/', 'public/recording/model/', 'public/theatre/elements/', 'public/shared/'],
   },
+  { files: ['public/pitfalls/'], uses: ['public/lessons/', 'public/shared/'] },
   { files: ['public/recording/'], uses: ['public/recording/elements/', 'public/recording/model/', 'public/shared/'] },
 ];
 

@@ -68,6 +68,21 @@ describeInBrowser('the page of the pitfalls', () => {
     await page.close();
   });
 
+  test('the wrong program is recorded: a sentence says why it hangs, and the call that never returned is marked', async () => {
+    const page = await openPage(browser, lab, '/pitfalls.html?name=end-of-file-never-comes');
+    await page.locator('#run').focus();
+    await page.keyboard.press('Enter');
+    const said = page.locator('#recorded .notice');
+    await said.waitFor();
+    expect(await said.innerText()).toMatch(/^Deadlock: .*never sees the end of file\.$|^Cannot record/);
+    if (await page.locator('#recorded .recorded').count())
+      expect(await page.locator('#recorded .line[data-current=now]').innerText()).toContain('read(');
+    await expectAccessible(page);
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    await page.close();
+  });
+
   test('one run at a time: a second one is refused', async () => {
     const { ask } = clientOf(lab);
     const run = () => ask('/api/pitfalls/stale-semaphore/runs', { method: 'POST', body: {} });

@@ -48,7 +48,7 @@ function renderDifferences({ wrong, right }, style) {
 }
 
 /** @param {PitfallFile} file @param {string} text @param {Style} style */
-function render({ title, wrong, right, sources, verdict }, text, style) {
+function render({ title, wrong, right, sources, verdict, recording }, text, style) {
   const sentence =
     verdict === 'shown'
       ? 'The wrong program failed, and the right one did not.'
@@ -58,6 +58,7 @@ function render({ title, wrong, right, sources, verdict }, text, style) {
   return [
     style.bold(title),
     renderObserved(wrong, wrong.failed, style),
+    ...(recording?.stuck ? [wrap(recording.stuck.text, WIDTH)] : []),
     renderObserved(right, !right.failed, style),
     `${style.bold('The difference')} (-: ${wrong.program}, +: ${right.program})`,
     renderDifferences(sources, style),

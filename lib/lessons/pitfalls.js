@@ -8,6 +8,7 @@ const { describeEnvironment } = require('../measure/environment.js');
 const { runConfined, sentencesOf } = require('./confined.js');
 const { isFigure } = require('./figures.js');
 const { listPitfalls, problemsOf } = require('./folders.js');
+const { recordBeside } = require('./recorded.js');
 const { GROUPS } = require('./pitfall-groups.js');
 
 /** @typedef {import('./confined.js').Outcome} Outcome */
@@ -81,6 +82,17 @@ async function observe(pitfall, which, control) {
   };
 }
 
+/**
+ * The system calls of the wrong program, run once more. Those of Node are too many to show.
+ * @param {Pitfall} pitfall
+ * @param {AbortSignal} [signal]
+ */
+async function recordWrong({ folder, wrong: { program, args = [] } }, signal) {
+  if (!program.endsWith('.c')) return { recording: null, notRecorded: null };
+  const { recording, notRecorded = null } = await recordBeside({ folder, program, args }, { signal });
+  return { recording: recording ?? null, notRecorded };
+}
+
 /** The source of both programs. @param {Pitfall} pitfall */
 function sourcesOf({ folder, wrong, right }) {
   const read = (/** @type {string} */ program) => readFileSync(join(folder, program), 'utf8');
@@ -102,6 +114,7 @@ async function runPitfall(pitfall, { signal, onLine, onObserved } = {}) {
   };
   const wrong = await one('wrong');
   const right = await one('right');
+  const recorded = await recordWrong(pitfall, signal);
   const { cpu, cores, architecture, kernel, virtualization, compiler, node } = await describeEnvironment({
     cores: null,
     pin: false,
@@ -119,6 +132,7 @@ async function runPitfall(pitfall, { signal, onLine, onObserved } = {}) {
     wrong,
     right,
     sources: sourcesOf(pitfall),
+    ...recorded,
     verdict: /** @type {'shown' | 'not shown'} */ (wrong.failed && !right.failed ? 'shown' : 'not shown'),
   };
 }

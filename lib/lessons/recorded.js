@@ -3,6 +3,7 @@
 // "begin NAME COUNT" and "end NAME" bound the parts that are counted: COUNT messages each. Of every part, the calls for one
 // message are kept, with their lines of JavaScript.
 const { join } = require('node:path');
+const { CrossingsError } = require('../channel/errors.js');
 const { eventOf } = require('../measure/programs.js');
 const { recordProgram } = require('../trace/program/record.js');
 const { nameOf, runConfined } = require('./confined.js');
@@ -177,12 +178,14 @@ async function recordBeside(what, { signal } = {}) {
   try {
     const { trace } = await record({ ...what, hangs: true }, { signal });
     if (trace.events.length <= MAX_EVENTS) return { recording: trace };
-    return { recording: null, notRecorded: `The recording has more than ${MAX_EVENTS} system calls.` };
+    return {
+      recording: null,
+      notRecorded: `The recording has more than ${MAX_EVENTS} system calls, too many to show here.`,
+    };
   } catch (error) {
     signal?.throwIfAborted();
-    const { code, message } = /** @type {{code?: string, message: string}} */ (error);
-    if (code !== 'ERR_PTRACE_REFUSED') throw error;
-    return { recording: null, notRecorded: message };
+    if (!(error instanceof CrossingsError)) throw error;
+    return { recording: null, notRecorded: error.message }; // the measured run needs no recording
   }
 }
 

@@ -13,7 +13,7 @@ const load = () =>
     import('../recording/elements/event-details.js'),
   ]);
 
-/** @param {LessonRunAnswer} run @returns {Promise<HTMLElement | null>} */
+/** @param {Pick<LessonRunAnswer, 'recording' | 'notRecorded' | 'hang'>} run @returns {Promise<HTMLElement | null>} */
 export async function recording({ recording: found, notRecorded, hang }) {
   if (!found && hang) return h('p', { class: 'notice' }, `${hang} ${notRecorded ?? ''}`.trim());
   if (!found) return notRecorded ? h('p', { class: 'notice' }, notRecorded) : null;

@@ -1,4 +1,6 @@
 // The page of the pitfalls: the list of all, or one of them with its text, its two programs, and a button that runs both.
+
+import { recording } from '../lessons/recording.js';
 import { announce } from '../shared/announce.js';
 import { call, isLive, NEEDS_LAB } from '../shared/api.js';
 import { byId, h, showParagraphs, showText } from '../shared/dom.js';
@@ -55,10 +57,20 @@ function showNeighbors(all) {
   );
 }
 
+/** The system calls of the wrong program, where they were recorded. @param {import('./outcome.js').PitfallFile} file */
+async function showRecording({ recording: trace = null, notRecorded = null }) {
+  byId('recorded').replaceChildren();
+  const last = trace?.stuck?.waits.at(-1)?.event ?? 0;
+  const found = trace && { trace, event: last, origin: /** @type {const} */ ('here'), beside: true };
+  const element = await recording({ recording: found, notRecorded, hang: trace?.stuck?.text ?? null });
+  if (element) byId('recorded').replaceChildren(element);
+}
+
 /** @param {import('./outcome.js').PitfallFile} file */
 function showOutcomes(file) {
   byId('outcomes').replaceChildren(outcome(file.wrong, 'wrong'), outcome(file.right, 'right'));
   byId('outcomes').hidden = false;
+  showRecording(file);
   showText(byId('verdict'), verdictOf(file));
 }
 
