@@ -54,7 +54,7 @@ const twoCores = machine.pinnedCores[0] !== machine.pinnedCores[1];
     // 40,000 more round trips and messages. Node's own work adds a few calls, and so does a side that polls while the machine
     // runs something else: it then checks from time to time whether its peer has died.
     for (const [name, calls] of Object.entries(many)) {
-      expect({ name, grown: calls - (few[name] ?? 0) > 2_000 }).toEqual({ name, grown: false });
+      expect({ name, grown: calls - (few[name] ?? 0) > 10_000 }).toEqual({ name, grown: false });
     }
   },
 );
