@@ -105,9 +105,7 @@ describeInBrowser('the pages of the experiments', () => {
     expect(await page.title()).toBe(`The ${name} · crossings`);
     expect(await page.textContent('#claim-source')).toContain('document 000');
     expect(await page.textContent('#claim-text')).toBe(`The document claims something about ${name}.`);
-    expect(await page.textContent('#command')).toMatch(
-      new RegExp(`^crossings ${name} .*--quick$|^crossings ${name} --quick$`),
-    );
+    expect(await page.textContent('#command')).toMatch(new RegExp(`^npx crossings-lab ${name} (.* )?--quick$`));
     expect(await page.locator('#run').isVisible()).toBe(false);
     expect(await page.locator('nav [aria-current=page]').count()).toBe(1);
     await expectGoodInBothThemes();

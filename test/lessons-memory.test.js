@@ -62,7 +62,7 @@ test('the kernel refuses every attempt to write sealed memory, and none without 
 test.each([
   ['06-padding/padding', ['--distance', '7x'], '--distance must be a number from 8 to 1024; got "7x".\n'],
   ['08-ring/full', ['--reader-ns'], '--reader-ns must be a number from 0 to 20000; got "".\n'],
-  ['09-spin-or-sleep/hang', ['--fence', '1'], 'Unknown option "--fence". Options: --fences --seconds\n'],
+  ['09-spin-or-sleep/hang', ['--fence', '1'], 'Unknown option "--fence". Options: --fences --seconds --watch\n'],
   ['10-sealed/sealed', ['--seals', '2'], '--seals must be 0 or 1; got "2".\n'],
 ])('%s %j ends with a sentence', (program, args, sentence) => {
   expect(figuresOf(program, args)).toMatchObject({ status: 2, stderr: sentence });
