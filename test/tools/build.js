@@ -4,7 +4,7 @@
 const { spawnSync } = require('node:child_process');
 const { rmSync } = require('node:fs');
 const { join } = require('node:path');
-const { linkCommands } = require('./link-commands.js');
+const { linkCommand } = require('./link-command.js');
 
 const root = join(__dirname, '..', '..');
 
@@ -51,4 +51,4 @@ for (const command of [['configure'], ['build', '--jobs=max']]) {
   if (step.status !== 0) fail('Building crossings failed; see the output above.');
 }
 
-linkCommands(root);
+linkCommand(root);
