@@ -191,7 +191,7 @@ test('docs/lab.md states the limits', () => {
   const { headersTimeout, requestTimeout, keepAliveTimeout, maxHeaderSize } = HTTP_LIMITS;
   const kib = (/** @type {number} */ bytes) => `${bytes >> 10} KiB`;
   for (const row of [
-    new RegExp(`not shown the token +\\| ${MAX_STRANGERS};`),
+    new RegExp(`not sent the token +\\| ${MAX_STRANGERS};`),
     new RegExp(`that have +\\| ${MAX_MEMBERS};`),
     new RegExp(`whole request +\\| ${headersTimeout / 1000} s, ${requestTimeout / 1000} s `),
     new RegExp(`\\| ${IDLE_MS / 1000} s; ${keepAliveTimeout / 1000} s between`),

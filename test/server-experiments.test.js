@@ -98,7 +98,7 @@ test('the list of experiments has what their pages show', async () => {
         claim: mockClaim,
         question: 'Does it run?',
         choices: { mechanism: ['pipe', 'uds'], paced: ['no', 'yes'] },
-        command: 'crossings fake',
+        command: 'npx crossings-lab fake',
         argument: 'mechanism',
       },
     ],
