@@ -6,7 +6,7 @@ const { describeInBrowser, expectAccessible, launchBrowser, openPage, startLab }
 
 const MECHANISMS = ['ring', 'shm-spin', 'shm-sem', 'pipe', 'uds', 'tcp'];
 /** One mechanism with system calls and one without: the others differ in their recordings, and are tested in CI. */
-const SHORT = ['pipe', 'ring'];
+const SHORT = ['pipe'];
 const STILL = /** @type {const} */ ({ reducedMotion: 'reduce' });
 /** Source and log: long, and styled the same in every mechanism and at every moment. */
 const TEXTS = ['.code', '.log'];

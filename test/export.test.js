@@ -8,6 +8,7 @@ const { extname, join } = require('node:path');
 const { listLessons, listPitfalls } = require('../lib/lessons/folders.js');
 const { readGlossary } = require('../lib/lessons/text.js');
 const { describeInBrowser, expectAccessible, launchBrowser, openPage } = require('./browser.js');
+const { inCi } = require('./in-ci.js');
 const { exportLab } = require('../server/export.js');
 const { cli } = require('./support.js');
 
@@ -123,7 +124,8 @@ describeInBrowser('in a browser', () => {
     await menu.first().waitFor({ state: 'attached' });
     const paths = await menu.evaluateAll((links) => links.map((link) => String(link.getAttribute('href'))));
     expect(paths.length).toBeGreaterThan(10);
-    for (const path of paths.filter((each) => each !== './')) {
+    // Elsewhere than in CI every third one: the tests below open others.
+    for (const path of paths.filter((each, i) => each !== './' && (inCi || i % 3 === 1))) {
       await open(path);
       expect(await errorShown()).toBe(0);
       expect(await page.locator('nav a[aria-current]').getAttribute('href')).toBe(path);

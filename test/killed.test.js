@@ -66,9 +66,9 @@ describe.each(['pipe', 'shm-spin', 'shm-sem', 'ring', 'dgram', 'eventfd-signalfd
   });
 });
 
-test('a program killed at any of a hundred moments during its set-up leaves nothing behind', async () => {
+test('a program killed at any moment during its set-up leaves nothing behind', async () => {
   const short = ['--mechanism', 'shm-sem', '--messages', '100', '--round-trips', '100'];
-  for (let i = 0; i < 100; i++) {
+  for (let i = 0; i < (inCi ? 100 : 20); i++) {
     const bench = start(built('crossings-bench'), short);
     const result = endOf(bench);
     await new Promise((resolve) => setTimeout(resolve, 20 + (i % 20)));

@@ -58,17 +58,23 @@ async function startLong() {
 }
 
 describe('1,000 connections without the token, of which each', () => {
-  test.each([
+  /** @type {[string, () => string][]} */
+  const kinds = [
     ['sends nothing', () => ''],
     ['sends half a request line', () => 'GET /api/ru'],
     ['never ends its headers', () => `GET / HTTP/1.1\r\nHost: ${lab.host}\r\nX-A: b\r\n`],
     ['never ends its body', () => `POST / HTTP/1.1\r\nHost: ${lab.host}\r\nContent-Length: 1000\r\n\r\n{`],
     ['reads no answer', () => `GET /vendor/chart.umd.min.js HTTP/1.1\r\nHost: ${lab.host}\r\n\r\n`],
-  ])('%s, keep no other client out', async (_what, bytes) => {
-    await holdConnections(lab.port, 1000, bytes());
-    const page = await lab.ask('/bench.html', { headers: { 'x-crossings-token': undefined } });
-    expect([page.status, (await lab.ask('/api/runs')).status]).toEqual([200, 200]);
-  });
+  ];
+  for (const [what, bytes] of kinds) {
+    // Elsewhere than in CI the cheapest and the dearest kind.
+    const testThis = /nothing|answer/.test(what) ? test : testInCi;
+    testThis(`${what}, keep no other client out`, async () => {
+      await holdConnections(lab.port, 1000, bytes());
+      const page = await lab.ask('/bench.html', { headers: { 'x-crossings-token': undefined } });
+      expect([page.status, (await lab.ask('/api/runs')).status]).toEqual([200, 200]);
+    });
+  }
 });
 
 test('a request that arrives just before 400 silent connections is answered', async () => {
@@ -192,7 +198,7 @@ test('docs/lab.md states the limits', () => {
   const kib = (/** @type {number} */ bytes) => `${bytes >> 10} KiB`;
   for (const row of [
     new RegExp(`not sent the token +\\| ${MAX_STRANGERS};`),
-    new RegExp(`that have +\\| ${MAX_MEMBERS};`),
+    new RegExp(`have sent it +\\| ${MAX_MEMBERS};`),
     new RegExp(`whole request +\\| ${headersTimeout / 1000} s, ${requestTimeout / 1000} s `),
     new RegExp(`\\| ${IDLE_MS / 1000} s; ${keepAliveTimeout / 1000} s between`),
     new RegExp(`head of a request, body +\\| ${kib(maxHeaderSize)} each`),

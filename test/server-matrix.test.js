@@ -164,7 +164,8 @@ const send = (method, path, sent) =>
 async function deviations(method, path, accepted) {
   const found = [];
   const hasCode = path.startsWith('/api') && method !== 'HEAD'; // pages have a sentence instead
-  const all = combinations();
+  // Elsewhere than in CI each route gets a third of them, and together the routes get all.
+  const all = combinations().filter((_, i) => inCi || i % 3 === path.length % 3);
   for (let next = 0; next < all.length; next += 8) {
     const answers = all.slice(next, next + 8).map(async (sent) => {
       const [status, code] = expectedOf(method, path, sent, accepted);
