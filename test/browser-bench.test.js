@@ -119,7 +119,7 @@ describeInBrowser('the benchmark page', () => {
   });
 
   test('a run fills the charts while it is in progress, and ends with the figures of its file', async () => {
-    await choose(inCi ? ['ring', 'pipe'] : ['pipe']);
+    await choose(['ring', 'pipe']);
     await page.click('#start');
     await page.locator('crossings-chart tbody tr').first().waitFor();
     expect(await page.locator('#progress').isVisible()).toBe(true);

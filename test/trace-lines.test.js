@@ -135,8 +135,6 @@ describeWhereAllowed('the lines of a Node program', () => {
   });
 
   test('leave no marks, and the program makes the same calls as without them', async () => {
-    const plain = await record('server.js', false);
-    expect(plain.sources).toEqual({});
     /**
      * Calls on files and sockets, in the order of each thread's first. Those that only wait depend on the time, as does whether
      * one recvmsg() or two receive the child's message and its end.
@@ -149,7 +147,15 @@ describeWhereAllowed('the lines of a Node program', () => {
         )
         .filter(({ args }) => !args[0].includes('eventfd') && !args.join().includes('/proc/'))
         .map(({ name }) => name);
-    expect(calls(server).sort()).toEqual(calls(plain).sort());
+    // Two runs of a Node program may differ by a call, with or without marks. So there are three attempts.
+    for (let attempt = 1; ; attempt++) {
+      const plain = await record('server.js', false);
+      expect(plain.sources).toEqual({});
+      const [marked, unmarked] = [calls(server).sort(), calls(plain).sort()];
+      if (attempt < 3 && String(marked) !== String(unmarked)) continue;
+      expect(marked).toEqual(unmarked);
+      break;
+    }
     for (const trace of [server, module]) {
       expect(trace.events.filter((event) => /crossings-lines|lines\.js/.test(event.args.join()))).toEqual([]);
     }
