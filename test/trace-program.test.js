@@ -9,6 +9,7 @@ const { LIMITS } = require('../lib/trace/program/limits.js');
 const { recordProgram } = require('../lib/trace/program/record.js');
 const { Recorder } = require('../lib/trace/program/recorder.js');
 const schema = require('../lib/trace/program/program.schema.json');
+const { testInCi } = require('./in-ci.js');
 const { built, cli, root, run, until } = require('./support.js');
 
 /** @typedef {import('../lib/trace/program/record.js').ProgramTrace} ProgramTrace */
@@ -186,7 +187,7 @@ describeWhereAllowed('why a program hangs:', () => {
     expect(text).toContain(`sleeps in futex() until thread ${one} ends`);
   });
 
-  test('a reader with more descriptors than are listed', async () => {
+  testInCi('a reader with more descriptors than are listed', async () => {
     const { ended, stuck } = await hang('keep-own-end-of-many');
     expect(ended).toBe('deadlock');
     expect(stuck?.text).toMatch(/which only the process itself \(descriptor \d+\) can write/);
@@ -209,7 +210,7 @@ describeWhereAllowed('why a program hangs:', () => {
     expect({ ended, signal, stuck }).toEqual({ ended: 'exited', signal: 'SIGALRM', stuck: null });
   });
 
-  test('a server without clients waits for events: that is no deadlock', async () => {
+  testInCi('a server without clients waits for events: that is no deadlock', async () => {
     const server = "require('http').createServer().listen(0, '127.0.0.1', () => console.log('ready'))";
     const { ended, stuck, waiting, objects } = check(await record(['node', '-e', server], { timeoutSeconds: 5 }));
     const local = objects.find(({ listens }) => listens)?.local;
