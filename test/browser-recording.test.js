@@ -422,7 +422,7 @@ describeInBrowser('a recording of any program', () => {
         [`/recording/model/${name}.js`, String(use), given],
       );
 
-    test('a column of a lane is the sum over its calls, however far zoomed out', async () => {
+    testInCi('a column of a lane is the sum over its calls, however far zoomed out', async () => {
       const wrong = await withModule(
         'recording',
         async ({ recordingOf }, trace) => {
