@@ -17,7 +17,7 @@ const shared = {
 module.exports = {
   testSequencer: '<rootDir>/test/sequencer.js',
   // The tests wait most of the time: for processes, browsers and time limits.
-  maxWorkers: Math.min(3 * availableParallelism(), 8),
+  maxWorkers: Math.min(2 * availableParallelism(), 8),
   // A failed test may leave a server or a process open. Jest ends a worker that has such handles; in Jest's own process it
   // would wait for them forever. With a memory limit Jest always uses workers.
   workerIdleMemoryLimit: '1GB',

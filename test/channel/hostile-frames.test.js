@@ -53,18 +53,25 @@ async function victim(options = {}) {
 }
 
 describe.each([true, false])('a ring without an end, by a peer that is gone (closed: %p)', (closed) => {
-  /** @param {(a: any) => Promise<unknown>} use @param {boolean} [leavesMessages] */
+  /** @param {(a: any, ended: Promise<void>) => Promise<unknown>} use @param {boolean} [leavesMessages] */
   async function expectCorrupt(use, leavesMessages = false) {
     const peer = await victim();
     peer.fill();
     let ticks = 0;
     const timer = setInterval(() => ticks++, 1);
-    const used = use(peer.a).then(
+    /** @type {() => void} */ let haveEnded = () => {};
+    const ended = /** @type {Promise<void>} */ (
+      new Promise((resolve) => {
+        haveEnded = resolve;
+      })
+    );
+    const used = use(peer.a, ended).then(
       () => null,
       (/** @type {unknown} */ error) => error,
     );
     await pause(5);
     peer.end(closed);
+    haveEnded();
     const error = await used;
     if (!leavesMessages) expect(error).toEqual(errorWith('ERR_PEER_CORRUPT'));
     await pause(10);
@@ -96,8 +103,8 @@ describe.each([true, false])('a ring without an end, by a peer that is gone (clo
   });
 
   test('tryReceiveInto in a loop that never yields', async () => {
-    await expectCorrupt(async (a) => {
-      await pause(20);
+    await expectCorrupt(async (a, ended) => {
+      await ended; // which this side has not noticed yet
       const target = new Uint8Array(8);
       for (;;) a.tryReceiveInto(target);
     });
