@@ -1,6 +1,7 @@
 'use strict';
 // Peers that keep to the layout of the ring and nothing else: endless leftovers, floods of requests, huge refusals. Each test is a
 // defect that was found by an attack.
+const { setImmediate: nextTurn } = require('node:timers/promises');
 const { MAX_OPEN_REQUESTS } = require('../../lib/channel/request-window.js');
 const { CLOSED_WORD, HEADER_BYTES, KIND } = require('../../lib/channel/layout.js');
 const { RingWriter } = require('../../lib/channel/ring-writer.js');
@@ -104,7 +105,8 @@ describe.each([true, false])('a ring without an end, by a peer that is gone (clo
 
   test('tryReceiveInto in a loop that never yields', async () => {
     await expectCorrupt(async (a, ended) => {
-      await ended; // which this side has not noticed yet
+      await ended;
+      for (let turn = 0; turn < 2; turn++) await nextTurn(); // in which this side notices the end
       const target = new Uint8Array(8);
       for (;;) a.tryReceiveInto(target);
     });
