@@ -70,6 +70,7 @@ class Arrivals {
     try {
       let bytes = 0;
       for (let passed = 0; passed < MAX_NUMBERED_FRAMES && bytes < MAX_NUMBERED_BYTES; passed++) {
+        if (passed > 0 && !reader.isReady()) return -1; // dispatch these before reader.peek() announces the read position
         const size = reader.peek();
         if (size < 0) {
           connection.ringForRoom();
@@ -104,6 +105,24 @@ class Arrivals {
     if (this.#numbered.length === 1) this.#onNumbered();
   }
 
+  /**
+   * The response to a request that is not among the open ones, if it is the next frame.
+   * @param {number} number of the request
+   * @returns {Buffer | null} null: there is no frame, or another one
+   */
+  takeResponse(number) {
+    const reader = this.#reader;
+    try {
+      const size = reader.peek();
+      if (size < NUMBER_BYTES || reader.kind() !== KIND.RESPONSE || reader.number() !== number) return null;
+      const payload = this.#slab.copy(reader, reader.payloadOffset(), size, NUMBER_BYTES);
+      this.consume(size);
+      return payload;
+    } catch (error) {
+      return this.#connection.fail(error);
+    }
+  }
+
   /** Are there requests or responses that have not been dispatched yet? */
   get hasNumbered() {
     return this.#numbered.length > 0;
@@ -112,9 +131,10 @@ class Arrivals {
   /**
    * Deliver the requests and responses that were set aside.
    * @param {() => boolean} mayDispatch called before each one; false stops the loop
+   * @returns {boolean} false if there were none
    */
   dispatch(mayDispatch) {
-    if (this.#numbered.length === 0) return;
+    if (this.#numbered.length === 0) return false;
     const frames = this.#numbered;
     this.#numbered = []; // the handlers may cause more frames to be set aside
     let next = 0;
@@ -123,6 +143,7 @@ class Arrivals {
       this.#requests.take(kind, number, payload);
     }
     if (next < frames.length) this.#numbered = frames.slice(next).concat(this.#numbered);
+    return true;
   }
 
   /** Move past a frame in the ring. @param {number} size its payload in bytes */

@@ -21,6 +21,7 @@ const {
 const { Outgoing } = require('./outgoing.js');
 const { Pacer } = require('./pacer.js');
 const { Pump } = require('./pump.js');
+const { QuickRequests } = require('./quick-requests.js');
 const { Requests } = require('./requests.js');
 const { toDuplex, toWebStreams } = require('./streams.js');
 
@@ -35,6 +36,7 @@ class Channel {
   #pacer;
   #outgoing;
   #incoming;
+  #quickRequests;
   #options;
   /** @type {(state: typeof STATE_NAMES[number]) => void} */ #resolveClosed = () => {};
   /** @type {Promise<void> | undefined} */ #closing;
@@ -74,6 +76,14 @@ class Channel {
     });
     this.#outgoing = new Outgoing(this.#connection, this.#pump, this.#pacer, options.encode);
     this.#incoming = new Incoming(this.#connection, this.#arrivals, this.#pump, this.#pacer, options.decode);
+    this.#quickRequests = new QuickRequests(
+      this.#connection,
+      this.#arrivals,
+      this.#requests,
+      this.#pump,
+      this.#outgoing,
+      this.#pacer,
+    );
     /** The process at the other end, as reported by the kernel when the socket was connected. */
     this.peer = Object.freeze({ uid: ends.uid, pid: ends.pid });
     /**
@@ -315,8 +325,7 @@ class Channel {
       if (this.#connection.state !== OPEN) this.#connection.throwError();
       const signal = readSignal(options);
       const timeoutMs = readTimeout(options);
-      const response = this.#requests.ask(this.#outgoing.bytesOf(message), signal, timeoutMs, () => this.#pump.run());
-      this.#pump.begin(false);
+      const response = this.#quickRequests.ask(this.#outgoing.bytesOf(message), signal, timeoutMs);
       const { decode } = this.#options;
       return decode === undefined ? response : response.then(decode);
     } catch (error) {

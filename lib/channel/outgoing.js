@@ -66,7 +66,7 @@ class Outgoing {
    */
   send(bytes, signal) {
     throwIfAborted(signal);
-    if (this.#writeSoon(bytes, KIND.MESSAGE, 0)) {
+    if (this.writeSoon(bytes, KIND.MESSAGE, 0)) {
       const published = this.#written();
       return turn.take() ? published : turn.nextTurn();
     }
@@ -94,7 +94,7 @@ class Outgoing {
    */
   sendNumbered = (bytes, kind, number, done) => {
     try {
-      if (this.#writeSoon(bytes, kind, number)) {
+      if (this.writeSoon(bytes, kind, number)) {
         this.#written();
         turn.take();
         done();
@@ -113,7 +113,7 @@ class Outgoing {
    * Write a frame now. If the ring is full, poll for room first if the pacer allows it. Returns false if there is no room.
    * @param {Uint8Array} bytes @param {number} kind @param {number} number
    */
-  #writeSoon(bytes, kind, number) {
+  writeSoon(bytes, kind, number) {
     const connection = this.#connection;
     if (this.#pump.senders.size > 0) return false;
     if (connection.write(bytes, kind, number)) return true;

@@ -39,6 +39,7 @@ class Pump {
   #wakesSoon = false;
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   lookUntil = 0;
+  place = -1; // in the lookout
   unreferenced = false; // unref() was called
   receivers = new Waiters();
   senders = new Waiters();
@@ -160,8 +161,8 @@ class Pump {
     if (this.receivers.size > 0 && connection.isReadable) this.receivers.serve(turn.take);
     if (connection.isReadable && this.#requests.areExpected && this.receivers.size === 0) this.#search();
     this.#requests.responder.respondToWaiting(turn.take);
-    this.#arrivals.dispatch(turn.take);
-    if (this.#arrivals.hasNumbered && !turn.isSpent()) this.#again = true; // a handler's receive set more aside
+    // More may have arrived since, or a handler's receive has set more aside.
+    if (this.#arrivals.dispatch(turn.take) && !turn.isSpent()) this.#again = true;
     if (!connection.isOpen) return this.#endWaits();
     this.#requests.sendQueued(turn.take);
     if (this.senders.size === 0) return;

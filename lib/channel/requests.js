@@ -9,7 +9,7 @@ const { Queue } = require('./queue.js');
 const { errorOfRefusal } = require('./refusal.js');
 const { RequestWindow } = require('./request-window.js');
 const { Responder } = require('./responder.js');
-const { onAbort, throwIfAborted } = require('./signals.js');
+const { onAbort } = require('./signals.js');
 
 /**
  * Sends a request, a response or a refusal. Calls `done` once: without an error when the frame is in the ring, with the error
@@ -29,8 +29,15 @@ const { onAbort, throwIfAborted } = require('./signals.js');
  * @property {(error: unknown) => void} reject
  */
 
+// After a request that was alone from beginning to end, this many more may poll for their responses (quick-requests.js). A caller
+// that awaits each response is served fastest so. One that sends many requests in one tick is not: each would wait for the one
+// before it.
+const MAX_QUICK = 16;
+
 class Requests {
   #send;
+  #quickLeft = 0;
+  #alone = false; // is one request awaited, and has it been the only one since it was sent?
   #window;
   #maxAwaited;
   #next = 1;
@@ -59,26 +66,45 @@ class Requests {
     return this.#awaited > 0 || this.responder.handler !== null;
   }
 
+  /** May a request of this size be sent now, and its response polled for at once? @param {number} size */
+  mayBeQuick(size) {
+    return this.#quickLeft > 0 && this.#awaited === 0 && this.#queued.size === 0 && this.#window.admits(size);
+  }
+
+  /** The number of a request for which mayBeQuick() was true. */
+  takeQuickNumber() {
+    this.#quickLeft--;
+    return this.#takeNumber();
+  }
+
+  /** Numbers wrap around. */
+  #takeNumber() {
+    const number = this.#next;
+    do {
+      this.#next = (this.#next + 1) | 0;
+    } while (this.#open.has(this.#next));
+    return number;
+  }
+
   /**
    * Send a request.
    * @param {Uint8Array} payload
    * @param {AbortSignal | undefined} signal
    * @param {number} timeoutMs
    * @param {() => void} settled called if the request is aborted, times out, or cannot be sent
+   * @param {number} [sentAs] its number, if it has been sent already
    * @returns {Promise<Buffer>}
    */
-  ask(payload, signal, timeoutMs, settled) {
-    throwIfAborted(signal);
+  ask(payload, signal, timeoutMs, settled, sentAs = undefined) {
     if (this.#awaited >= this.#maxAwaited) {
       throw new CrossingsError(
         'ERR_LIMIT_EXCEEDED',
         `Too many pending requests: ${this.#maxAwaited}, the maximum set by the option maxRequests. Await some of them first.`,
       );
     }
-    const number = this.#next;
-    do {
-      this.#next = (this.#next + 1) | 0;
-    } while (this.#open.has(this.#next)); // numbers wrap around
+    const number = sentAs ?? this.#takeNumber();
+    this.#alone = this.#awaited === 0;
+    if (!this.#alone) this.#quickLeft = 0;
     return new Promise((resolve, reject) => {
       const size = payload.length;
       /** @type {Outgoing} */
@@ -94,6 +120,7 @@ class Requests {
       };
       if (signal !== undefined || Number.isFinite(timeoutMs)) this.#limit(number, request, signal, timeoutMs, settled);
       this.#awaited++;
+      if (sentAs !== undefined) return this.#enter(number, request);
       if (this.#queued.size === 0 && this.#window.admits(size)) return this.#sendNow(number, request);
       request.payload = ofFixedLength(payload);
       request.entry = this.#queued.add([number, request]);
@@ -101,9 +128,14 @@ class Requests {
   }
 
   /** @param {number} number @param {Outgoing} request */
-  #sendNow(number, request) {
+  #enter(number, request) {
     this.#window.enter(request.size);
     this.#open.set(number, request);
+  }
+
+  /** @param {number} number @param {Outgoing} request */
+  #sendNow(number, request) {
+    this.#enter(number, request);
     const payload = /** @type {Uint8Array} */ (request.payload);
     request.cancel = this.#send(payload, KIND.REQUEST, number, (error) => {
       request.cancel = undefined;
@@ -216,6 +248,7 @@ class Requests {
     const request = this.#open.get(number);
     if (request === undefined) return; // rejected after its response was set aside
     this.#leave(number, request);
+    if (this.#alone) this.#quickLeft = MAX_QUICK;
     if (request.isAbandoned) return;
     if (kind === KIND.RESPONSE) request.resolve(payload);
     else request.reject(errorOfRefusal(payload));

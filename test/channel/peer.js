@@ -42,6 +42,26 @@ const roles = {
     await channel.close();
   },
 
+  /**
+   * Responds to requests with the same bytes until the other end closes. Some get something else: "refuse", "message", "later"
+   * (its response comes after the next one), "never".
+   */
+  async respond() {
+    const channel = await open({ wait: 'spin' });
+    let respondLater = () => {};
+    channel.onRequest((/** @type {Buffer} */ request) => {
+      const text = String(request);
+      if (text === 'later') return new Promise((resolve) => (respondLater = () => resolve('at last')));
+      if (text === 'never') return new Promise(() => {});
+      respondLater();
+      if (text === 'refuse') throw new Error('no');
+      if (text === 'message') channel.trySend('a message');
+      return request;
+    });
+    await channel.closed;
+    await channel.close();
+  },
+
   /** Sends `count` messages in a tight loop, then the checksum of them all. */
   async flood() {
     const channel = await open({ wait: 'spin' });

@@ -260,6 +260,7 @@ test('what was sent is published before the thread looks for a message', async (
   /** Looks instead of the peer, which this thread cannot run meanwhile. */
   const looker = {
     unreferenced: false,
+    place: -1,
     lookUntil: performance.now() + 10_000,
     showAll() {},
     isReady() {

@@ -1,0 +1,83 @@
+'use strict';
+// The sending of requests. If a request has been the only one for a while, its caller probably awaits each response: then the
+// request is sent and its response polled for at once. That saves the entry among the open requests, two promises and a
+// microtask. Every other request goes through requests.js and the pump.
+const { KIND } = require('./layout.js');
+const lookout = require('./lookout.js');
+const { throwIfAborted } = require('./signals.js');
+const turn = require('./turn.js');
+
+class QuickRequests {
+  #connection;
+  #reader;
+  #arrivals;
+  #requests;
+  #pump;
+  #outgoing;
+  #pacer;
+
+  /**
+   * @param {InstanceType<typeof import('./connection.js').Connection>} connection
+   * @param {InstanceType<typeof import('./arrivals.js').Arrivals>} arrivals
+   * @param {InstanceType<typeof import('./requests.js').Requests>} requests
+   * @param {InstanceType<typeof import('./pump.js').Pump>} pump
+   * @param {InstanceType<typeof import('./outgoing.js').Outgoing>} outgoing
+   * @param {InstanceType<typeof import('./pacer.js').Pacer>} pacer
+   */
+  constructor(connection, arrivals, requests, pump, outgoing, pacer) {
+    this.#connection = connection;
+    this.#reader = connection.reader;
+    this.#arrivals = arrivals;
+    this.#requests = requests;
+    this.#pump = pump;
+    this.#outgoing = outgoing;
+    this.#pacer = pacer;
+  }
+
+  /**
+   * Send a request.
+   * @param {Uint8Array} payload
+   * @param {AbortSignal | undefined} signal
+   * @param {number} timeoutMs
+   * @returns {Promise<Buffer>} the response
+   */
+  ask(payload, signal, timeoutMs) {
+    throwIfAborted(signal);
+    const requests = this.#requests;
+    let sentAs;
+    if (requests.mayBeQuick(payload.length) && this.#mayLook) {
+      const number = requests.takeQuickNumber();
+      if (this.#outgoing.writeSoon(payload, KIND.REQUEST, number)) {
+        const response = this.#look(number);
+        if (response !== null) return Promise.resolve(response);
+        sentAs = number;
+      }
+    }
+    const response = requests.ask(payload, signal, timeoutMs, () => this.#pump.run(), sentAs);
+    this.#pump.begin(false);
+    return response;
+  }
+
+  /** May this call poll for a response? Nothing else may wait for a frame, and the turn's budget must not be spent. */
+  get #mayLook() {
+    return (
+      this.#pacer.mayLook &&
+      lookout.isEmpty() &&
+      this.#pump.receivers.size === 0 &&
+      this.#connection.corked === 0 &&
+      !this.#reader.suspended &&
+      !this.#arrivals.hasNumbered &&
+      this.#reader.peekMessage() === -1 && // the peer can see the read position now
+      !this.#reader.mustRing &&
+      turn.take()
+    );
+  }
+
+  /** @param {number} number of the request @returns {Buffer | null} its response, unless it takes longer or another frame comes first */
+  #look(number) {
+    this.#connection.flush();
+    return this.#pacer.look(this.#reader) ? this.#arrivals.takeResponse(number) : null;
+  }
+}
+
+module.exports = { QuickRequests };
