@@ -177,7 +177,10 @@ class Channel {
    */
   tryReceive() {
     const bytes = this.#arrivals.take();
-    if (bytes !== null) return this.#incoming.decoded(bytes);
+    if (bytes !== null) {
+      this.#pump.received();
+      return this.#incoming.decoded(bytes);
+    }
     this.#refuseInTryRead('tryReceive()');
     return this.#incoming.nothing(null);
   }
@@ -212,6 +215,7 @@ class Channel {
     reader.copy(reader.payloadOffset(), size, target, offset);
     reader.consume(size);
     if (reader.mustRing) connection.ringForRoom();
+    this.#pump.received();
     return size;
   }
 
@@ -241,6 +245,7 @@ class Channel {
     const size = this.#arrivals.peek();
     if (size < 0) return this.#incoming.nothing(false);
     this.#arrivals.readInPlace(size, readMessage);
+    this.#pump.received();
     return true;
   }
 

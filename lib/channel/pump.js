@@ -18,6 +18,7 @@ const LOOKING = 1;
 const ASLEEP = 2;
 
 const LOOKS_PER_CHECK = 65536; // unsuccessful calls of a try method, without any progress, before the peer is checked
+const CHECK_SHIFT = 26; // a program that only polls checks the peer after each 64 MiB of frames: about a million small messages
 
 class Pump {
   #connection;
@@ -36,6 +37,7 @@ class Pump {
   #sleptAt = 0;
   #looks = 0; // unsuccessful calls of a try method since the last check of the peer
   #framesLooked = 0; // the value of #frames at that time
+  #checkedAt = 0; // the read position when a program that only polls last checked the peer, >>> CHECK_SHIFT
   #wakesSoon = false;
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   lookUntil = 0;
@@ -102,7 +104,22 @@ class Pump {
     const frames = this.#frames;
     const isIdle = frames === this.#framesLooked;
     this.#framesLooked = frames;
-    if (!isIdle || !this.#connection.isOpen) return; // while messages come and go, no check is needed: a conversation makes no system call
+    if (isIdle) this.#checkPeer(); // while messages come and go, a conversation makes no system call
+  }
+
+  /**
+   * A try method has received a message. A peer that has gone may have left a ring without an end: a program that only polls would
+   * read it forever, so the socket is checked here, too.
+   */
+  received() {
+    const at = this.#connection.reader.position >>> CHECK_SHIFT;
+    if (at === this.#checkedAt) return;
+    this.#checkedAt = at;
+    this.#checkPeer();
+  }
+
+  #checkPeer() {
+    if (!this.#connection.isOpen) return;
     this.#connection.polled();
     if (!this.#wakesSoon) this.#wakeSoon();
   }
