@@ -1,7 +1,6 @@
 'use strict';
 // request and onRequest: every request gets its own answer or one clear error.
-const { Requests } = require('../../lib/channel/requests.js');
-const { closing, crossings, errorWith, newPath, pair, pause, peer, success } = require('./support.js');
+const { errorWith, pair, pause } = require('./support.js');
 
 test('answers match their requests, in whatever order they come', async () => {
   const [a, b] = await pair();
@@ -170,68 +169,5 @@ describe('a request that gets no answer ends', () => {
     const unanswered = a.request('x');
     await b.close();
     await expect(unanswered).rejects.toEqual(errorWith('ERR_CLOSED'));
-  });
-});
-
-describe('a request that is polled for at once', () => {
-  const quick = jest.spyOn(Requests.prototype, 'takeQuickNumber');
-  const isMapped = process.env.CROSSINGS_TEST_TRANSPORT === undefined; // over sockets, nothing can arrive while this thread polls
-  /** @type {any} */ let channel;
-  /** @type {any} */ let responder;
-
-  beforeEach(async () => {
-    const path = newPath();
-    const server = await crossings.listen(path, { wait: 'spin' });
-    responder = peer('respond', path);
-    channel = closing(await server.accept());
-    await server.close();
-    for (let i = 0; i < 10; i++) await channel.request('x');
-    quick.mockClear();
-  });
-
-  afterEach(async () => {
-    await channel.close();
-    expect(await responder.ended).toEqual(success);
-  });
-
-  afterAll(() => quick.mockRestore());
-
-  test('gets its own response, its refusal, or what comes first', async () => {
-    for (let i = 0; i < 300; i++) {
-      expect(String(await channel.request(String(i)))).toBe(String(i));
-      if (i % 10 === 0) await expect(channel.request('refuse')).rejects.toMatchObject({ message: 'no' });
-      if (i % 10 === 3) {
-        expect(String(await channel.request('message'))).toBe('message');
-        expect(String(channel.tryReceive())).toBe('a message');
-      }
-      if (i % 10 === 6) {
-        const later = channel.request('later');
-        await channel.request(String(i));
-        expect(String(await later)).toBe('at last');
-      }
-    }
-    if (isMapped) expect(quick.mock.calls.length).toBeGreaterThan(0);
-  });
-
-  test('does not keep the requests of one tick from being sent together', async () => {
-    for (let i = 0; i < 20; i++) {
-      const numbers = Array.from({ length: 100 }, (_, j) => String(i + j));
-      const responses = await Promise.all(numbers.map((text) => channel.request(text)));
-      expect(responses.map(String)).toEqual(numbers);
-      quick.mockClear();
-      expect(String(await channel.request('alone'))).toBe('alone');
-      expect(quick).not.toHaveBeenCalled(); // after many at a time, one alone must prove itself first
-    }
-  });
-
-  test('can time out and be aborted, and its late response is ignored', async () => {
-    for (let i = 0; i < 10; i++) {
-      await expect(channel.request('never', { timeout: 1 })).rejects.toEqual(errorWith('ERR_TIMEOUT'));
-      await expect(channel.request('later', { signal: AbortSignal.timeout(1) })).rejects.toMatchObject({
-        name: 'TimeoutError',
-      });
-      for (let j = 0; j < 5; j++) expect(String(await channel.request(String(j)))).toBe(String(j));
-    }
-    expect(channel.tryReceive()).toBe(null);
   });
 });
