@@ -16,8 +16,8 @@ const shared = {
 /** @type {import('jest').Config} */
 module.exports = {
   testSequencer: '<rootDir>/test/sequencer.js',
-  // The tests wait most of the time: for processes, browsers and time limits.
-  maxWorkers: Math.min(2 * availableParallelism(), 8),
+  // The tests wait half of the time: for processes, browsers and time limits.
+  maxWorkers: Math.min(Math.ceil(2.5 * availableParallelism()), 8),
   // A failed test may leave a server or a process open. Jest ends a worker that has such handles; in Jest's own process it
   // would wait for them forever. With a memory limit Jest always uses workers.
   workerIdleMemoryLimit: '1GB',

@@ -91,7 +91,7 @@ test.each([
   ['in namespaces, by the kernel or by its guard', []],
   ['without namespaces, by its guard or by the limit of its user', ['--no-namespaces']],
 ])('a program that starts processes without end is stopped, %s', (_, plain) => {
-  const script = 'i=0; while [ $i -lt 1000 ]; do sleep 600 & i=$((i + 1)); done; echo all; wait';
+  const script = 'i=0; while [ $i -lt 5000 ]; do sleep 600 & i=$((i + 1)); done; echo all; wait';
   const events = confine(['sh', '-c', script], plain);
   expect(of(events, 'output').map(({ line }) => line)).not.toContain('all');
   const [ended] = of(events, 'ended');
