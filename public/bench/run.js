@@ -82,5 +82,8 @@ export function showRun(answer) {
   if (run) showEnvironment(run);
   if (!run) byId('charts').hidden = true;
   else if (state === 'running') showLive({ ...run, expected: mechanisms.length });
-  else showCharts(run, (name) => sentences?.[name] ?? '');
+  else {
+    const texts = new Map(Object.entries(sentences ?? {})); // a saved run can name a mechanism "constructor"
+    showCharts(run, (name) => texts.get(name) ?? '');
+  }
 }

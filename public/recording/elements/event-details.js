@@ -11,10 +11,12 @@ import { laneName, resultText, shortened } from '../model/text.js';
 const MOST_WOKEN = 10;
 const MOST_TEXT = 4000;
 const AROUND = 4; // lines of source before and after the one that made the call
+let elements = 0;
 
 export class EventDetails extends HTMLElement {
   /** @type {Recording | null} */ recording = null;
   #asHex = false;
+  #group = `payload-form-${elements++}`; // of radio buttons: a page may hold two recordings
 
   /** @param {number} event -1: none */
   show(event) {
@@ -102,7 +104,7 @@ export class EventDetails extends HTMLElement {
     const all = Math.max(transferred[event], bytes.length);
     const size = `Payload, ${counted(all, 'byte')}${all > bytes.length ? `, the first ${bytes.length}` : ''}`;
     const choose = (/** @type {boolean} */ hex, /** @type {string} */ label) => {
-      const input = h('input', { type: 'radio', name: 'payload-form', checked: this.#asHex === hex });
+      const input = h('input', { type: 'radio', name: this.#group, checked: this.#asHex === hex });
       input.addEventListener('change', () => {
         this.#asHex = hex;
         show();
