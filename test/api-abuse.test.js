@@ -8,14 +8,15 @@ const { PLACES } = require('./long/abuse/places.js');
 const { SERVER_CALLS } = require('./long/abuse/server-calls.js');
 const { STATES } = require('./long/abuse/states.js');
 const abuse = require('./long/parts/api-abuse.js');
+const { inCi } = require('./in-ci.js');
 const { Channel, Server } = /** @type {any} */ (require('../lib/index.js'));
 
 const seed = Number(process.env.CROSSINGS_SEED ?? 1 + (Date.now() % 1_000_000));
 
 test(`a share of the cases (CROSSINGS_SEED=${seed})`, async () => {
-  const { figures, failures } = await abuse.run({ scale: 'short', seed, progress() {} });
+  const { figures, failures } = await abuse.run({ scale: inCi ? 'short' : 'brief', seed, progress() {} });
   expect(failures).toEqual([]);
-  expect(figures.cases).toBeGreaterThan(1000);
+  expect(figures.cases).toBeGreaterThan(500);
 });
 
 test('every public member has an entry in the table, and every entry is a member', () => {

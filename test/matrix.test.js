@@ -5,7 +5,6 @@ const { execFileSync, spawnSync } = require('node:child_process');
 const { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const { testInCi } = require('./in-ci.js');
 const { ownNode } = require('./matrix/runtimes.js');
 const { Sandbox } = require('./matrix/sandbox.js');
 const { Row } = require('./matrix/table.js');
@@ -39,8 +38,8 @@ function runShort(...args) {
   return { status, counts, failed: cells.filter(({ state }) => state === 'failed').map(({ text }) => text) };
 }
 
-(obstacle ? test.skip : testInCi)(
-  `npm install, ci and rebuild give a package that works, and every runtime talks to this one${obstacle}`,
+testPackage(
+  `npm install, ci and rebuild give a package that works; in CI every runtime talks to this one${obstacle}`,
   () => {
     const { status, counts, failed } = runShort();
     expect(failed).toEqual([]);

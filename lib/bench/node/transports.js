@@ -20,9 +20,9 @@ const WORK = {
   bursts: { small: { trips: 20_000, messages: 5_000_000 }, large: { trips: 400, messages: 31_000 } },
   requests: { small: { trips: 100_000, messages: 400_000 }, large: { trips: 1000, messages: 5000 } },
   kernel: { small: { trips: 1000, messages: 20_000 }, large: { trips: 300, messages: 500 } },
-  asleep: { small: { trips: 1500, messages: 100 }, large: { trips: 1500, messages: 100 } },
+  asleep: { small: { trips: 8000, messages: 100 }, large: { trips: 1500, messages: 100 } },
   oneCore: { small: { trips: 15_000, messages: 0 }, large: { trips: 300, messages: 0 } },
-  wakeOnly: { small: { trips: 1500, messages: 0 }, large: { trips: 1500, messages: 0 } },
+  wakeOnly: { small: { trips: 8000, messages: 0 }, large: { trips: 1500, messages: 0 } },
 };
 
 /**

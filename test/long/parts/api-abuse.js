@@ -7,7 +7,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 
 const SCRIPT = join(__dirname, '..', 'abuse', 'process.js');
-const WORK = { short: { share: 0.05, parts: 1 }, long: { share: 1, parts: 2 } };
+const WORK = { brief: { share: 0.025, parts: 1 }, short: { share: 0.05, parts: 1 }, long: { share: 1, parts: 2 } };
 const STUCK_MS = 90_000; // in one case: longer than the deadline of its promises
 const LOOK_MS = 1000;
 
@@ -54,7 +54,7 @@ function runCases(task, folder) {
 module.exports = {
   name: 'api-abuse',
   title: 'every call in every state, from every callback',
-  /** @param {{scale: 'short' | 'long', seed: number, progress: (fraction: number, text: string) => void}} task */
+  /** @param {{scale: 'brief' | 'short' | 'long', seed: number, progress: (fraction: number, text: string) => void}} task */
   async run({ scale, seed }) {
     const { share, parts } = WORK[scale];
     const folder = mkdtempSync(join(tmpdir(), 'abuse-'));
