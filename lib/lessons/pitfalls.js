@@ -2,7 +2,7 @@
 // Runs a pitfall: its wrong program, then its right one, each confined. Says in a sentence what was observed, and whether it is
 // what the pitfall promises.
 const { existsSync, readFileSync } = require('node:fs');
-const { join } = require('node:path');
+const { join, relative } = require('node:path');
 const { version } = require('../../package.json');
 const { describeEnvironment } = require('../measure/environment.js');
 const { runConfined, sentencesOf } = require('./confined.js');
@@ -88,7 +88,11 @@ async function observe(pitfall, which, control) {
  * @param {AbortSignal} [signal]
  */
 async function recordWrong({ folder, wrong: { program, args = [] } }, signal) {
-  if (!program.endsWith('.c')) return { recording: null, notRecorded: null };
+  if (!program.endsWith('.c')) {
+    const path = relative(join(__dirname, '..', '..'), join(folder, program));
+    const notRecorded = `Node makes too many system calls to show them here. To record them: npx crossings-lab trace -- node ${path}`;
+    return { recording: null, notRecorded };
+  }
   const { recording, notRecorded = null } = await recordBeside({ folder, program, args }, { signal });
   return { recording: recording ?? null, notRecorded };
 }
