@@ -116,7 +116,9 @@ class Arrivals {
       const size = reader.peek();
       if (size < NUMBER_BYTES || reader.kind() !== KIND.RESPONSE || reader.number() !== number) return null;
       const payload = this.#slab.copy(reader, reader.payloadOffset(), size, NUMBER_BYTES);
-      this.consume(size);
+      reader.consume(size);
+      reader.announceRest(); // it was the last frame, and the caller may read no more
+      this.#connection.ringForRoom();
       return payload;
     } catch (error) {
       return this.#connection.fail(error);

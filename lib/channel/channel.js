@@ -176,11 +176,9 @@ class Channel {
    * @returns {any} a Buffer with its own copy of the message, or what the option decode returns for it
    */
   tryReceive() {
+    this.#pump.receiving();
     const bytes = this.#arrivals.take();
-    if (bytes !== null) {
-      this.#pump.received();
-      return this.#incoming.decoded(bytes);
-    }
+    if (bytes !== null) return this.#incoming.decoded(bytes);
     this.#refuseInTryRead('tryReceive()');
     return this.#incoming.nothing(null);
   }
@@ -192,6 +190,7 @@ class Channel {
    * @returns {number} the message's size in bytes; -1 if no message has arrived
    */
   tryReceiveInto(target, offset = 0) {
+    this.#pump.receiving();
     if (this.#arrivals.hasInbox) return this.#inboxInto(target, offset);
     const reader = this.#reader;
     const connection = this.#connection;
@@ -215,7 +214,6 @@ class Channel {
     reader.copy(reader.payloadOffset(), size, target, offset);
     reader.consume(size);
     if (reader.mustRing) connection.ringForRoom();
-    this.#pump.received();
     return size;
   }
 
@@ -242,10 +240,10 @@ class Channel {
       return true;
     }
     this.#refuseInTryRead('tryRead()');
+    this.#pump.receiving();
     const size = this.#arrivals.peek();
     if (size < 0) return this.#incoming.nothing(false);
     this.#arrivals.readInPlace(size, readMessage);
-    this.#pump.received();
     return true;
   }
 
@@ -437,15 +435,19 @@ class Channel {
    * @returns {Promise<void>}
    */
   close() {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    try {
+      this.#closing ??= this.#close();
+      return this.#closing;
+    } catch (error) {
+      return Promise.reject(error); // the stack is full: the next call goes on
+    }
   }
 
-  async #close() {
+  #close() {
     const sent = this.#connection.close();
     this.#arrivals.clear();
     this.#pump.run(); // no call is pending any more: leave the waiting phase
-    if (sent !== undefined) await sent;
+    return sent ?? Promise.resolve();
   }
 
   [Symbol.dispose ?? Symbol.for('nodejs.dispose')]() {

@@ -26,6 +26,7 @@ const FOR_DATA = 1;
 const FOR_ROOM = 2;
 
 const NUMBER_BYTES = 4;
+const EMPTY_WORDS = new Int32Array(0);
 
 /** @type {Set<Connection>} all open connections of this thread */
 const openConnections = new Set();
@@ -48,7 +49,8 @@ function publishAtExit() {
 
 class Connection {
   #bell;
-  #mine;
+  /** @type {import('./native.js').NativeRegion[]} that are mapped */ #regions;
+  /** @type {Promise<void> | undefined} pending as long as something is on its way to the peer */ #sent;
   #onDoorbell;
   #words; // my region as 32-bit words
   #refed = false;
@@ -70,8 +72,7 @@ class Connection {
    */
   constructor({ bell, mine, peer }, onDoorbell, onEnd, onState) {
     this.#bell = bell;
-    this.#mine = mine;
-    this.peer = peer;
+    this.#regions = [mine, peer];
     this.#onEnd = onEnd;
     this.#onState = onState;
     this.capacity = mine.capacity;
@@ -286,9 +287,9 @@ class Connection {
   }
 
   #hangUp() {
-    if (this.#hungUp) return undefined;
+    if (this.#hungUp) return;
+    this.#sent = this.#bell.close();
     this.#hungUp = true;
-    return this.#bell.close();
   }
 
   /** @param {number} state @param {unknown} error */
@@ -306,23 +307,27 @@ class Connection {
   }
 
   /**
-   * Close this side: publish what was written, signal the peer, and release the memory.
+   * Close this side: publish what was written, signal the peer, and release the memory. If a step fails, because the stack is full,
+   * call it again: it goes on where it stopped.
    * @returns {Promise<void> | undefined} pending as long as something is on its way to the peer
    */
   close() {
-    if (this.state < CORRUPT) this.writer.publish();
-    this.announceSleep(0);
-    // Pairs with the load in answerDoorbell(), and in check_peer() of native/messages.c.
-    Atomics.store(this.#words, CLOSED_WORD, 1);
+    if (this.#words.length > 0) {
+      if (this.state < CORRUPT) this.writer.publish();
+      this.announceSleep(0);
+      // Pairs with the load in answerDoorbell(), and in check_peer() of native/messages.c.
+      Atomics.store(this.#words, CLOSED_WORD, 1);
+    }
     this.#end(CLOSED, errorOf(CLOSED));
-    const sent = this.#hangUp();
+    this.#hangUp();
     this.writer.release();
     this.reader.release();
-    this.#words = new Int32Array(0);
-    this.#bell.release(this.#mine);
-    this.#bell.release(this.peer);
-    this.#mine = this.peer = { ...this.#mine, handle: null, buffer: new ArrayBuffer(0) };
-    return sent;
+    this.#words = EMPTY_WORDS;
+    for (let region = this.#regions.at(-1); region !== undefined; region = this.#regions.at(-1)) {
+      this.#bell.release(region);
+      this.#regions.pop();
+    }
+    return this.#sent;
   }
 }
 

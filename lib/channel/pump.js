@@ -104,23 +104,21 @@ class Pump {
     const frames = this.#frames;
     const isIdle = frames === this.#framesLooked;
     this.#framesLooked = frames;
-    if (isIdle) this.#checkPeer(); // while messages come and go, a conversation makes no system call
+    if (!isIdle || !this.#connection.isOpen) return; // while messages come and go, no check is needed: a conversation makes no system call
+    this.#connection.polled();
+    if (!this.#wakesSoon) this.#wakeSoon();
   }
 
   /**
-   * A try method has received a message. A peer that has gone may have left a ring without an end: a program that only polls would
-   * read it forever, so the socket is checked here, too.
+   * A try method is about to receive a message. A peer that has gone may have left a ring without an end: a program that only polls
+   * would read it forever, so the socket is checked here, too. Before the message is taken: the check may fail.
    */
-  received() {
+  receiving() {
     const at = this.#connection.reader.position >>> CHECK_SHIFT;
     if (at === this.#checkedAt) return;
     this.#checkedAt = at;
-    this.#checkPeer();
-  }
-
-  #checkPeer() {
     if (!this.#connection.isOpen) return;
-    this.#connection.polled();
+    this.#connection.checkPeer();
     if (!this.#wakesSoon) this.#wakeSoon();
   }
 
@@ -215,6 +213,7 @@ class Pump {
     const connection = this.#connection;
     const wanted = connection.isReadable ? this.#wanted : 0;
     if (wanted === 0 || !connection.isOpen || turn.isSpent()) {
+      if (connection.isOpen) connection.showAll(); // nothing may look at the ring for long
       this.#enter(IDLE);
       if (turn.isSpent() && this.#hasMore(wanted)) turn.resumeNext(this);
       return false;

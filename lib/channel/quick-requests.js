@@ -46,11 +46,11 @@ class QuickRequests {
     const requests = this.#requests;
     let sentAs;
     if (requests.mayBeQuick(payload.length) && this.#mayLook) {
-      const number = requests.takeQuickNumber();
-      if (this.#outgoing.writeSoon(payload, KIND.REQUEST, number)) {
-        const response = this.#look(number);
-        if (response !== null) return Promise.resolve(response);
-        sentAs = number;
+      sentAs = this.#send(payload);
+      const response = sentAs === undefined ? null : this.#look(sentAs);
+      if (response !== null) {
+        requests.endQuick();
+        return Promise.resolve(response);
       }
     }
     const response = requests.ask(payload, signal, timeoutMs, () => this.#pump.run(), sentAs);
@@ -71,6 +71,18 @@ class QuickRequests {
       !this.#reader.mustRing &&
       turn.take()
     );
+  }
+
+  /** @param {Uint8Array} payload @returns {number | undefined} the number of the request; undefined: there is no room */
+  #send(payload) {
+    const number = this.#requests.beginQuick(payload.length);
+    let isSent = false;
+    try {
+      isSent = this.#outgoing.writeSoon(payload, KIND.REQUEST, number);
+    } finally {
+      if (!isSent) this.#requests.endQuick();
+    }
+    return isSent ? number : undefined;
   }
 
   /** @param {number} number of the request @returns {Buffer | null} its response, unless it takes longer or another frame comes first */

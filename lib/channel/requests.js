@@ -37,6 +37,8 @@ const MAX_QUICK = 16;
 class Requests {
   #send;
   #quickLeft = 0;
+  #quickNumber = 0; // of the request that polls for its response now, and the size of its payload; -1: there is none
+  #quickSize = -1;
   #alone = false; // is one request awaited, and has it been the only one since it was sent?
   #window;
   #maxAwaited;
@@ -68,13 +70,24 @@ class Requests {
 
   /** May a request of this size be sent now, and its response polled for at once? @param {number} size */
   mayBeQuick(size) {
-    return this.#quickLeft > 0 && this.#awaited === 0 && this.#queued.size === 0 && this.#window.admits(size);
+    if (this.#quickLeft === 0 || this.#quickSize >= 0) return false;
+    return this.#awaited === 0 && this.#queued.size === 0 && this.#window.admits(size);
   }
 
-  /** The number of a request for which mayBeQuick() was true. */
-  takeQuickNumber() {
+  /** Call this before a request is sent for which mayBeQuick() was true. @param {number} size @returns {number} its number */
+  beginQuick(size) {
     this.#quickLeft--;
-    return this.#takeNumber();
+    this.#window.enter(size);
+    this.#quickSize = size;
+    this.#quickNumber = this.#takeNumber();
+    return this.#quickNumber;
+  }
+
+  /** It was not sent, or its response was taken. */
+  endQuick() {
+    if (this.#quickSize < 0) return;
+    this.#window.leave(this.#quickSize);
+    this.#quickSize = -1;
   }
 
   /** Numbers wrap around. */
@@ -92,7 +105,7 @@ class Requests {
    * @param {AbortSignal | undefined} signal
    * @param {number} timeoutMs
    * @param {() => void} settled called if the request is aborted, times out, or cannot be sent
-   * @param {number} [sentAs] its number, if it has been sent already
+   * @param {number} [sentAs] its number, if beginQuick() gave it one and it has been sent
    * @returns {Promise<Buffer>}
    */
   ask(payload, signal, timeoutMs, settled, sentAs = undefined) {
@@ -102,6 +115,7 @@ class Requests {
         `Too many pending requests: ${this.#maxAwaited}, the maximum set by the option maxRequests. Await some of them first.`,
       );
     }
+    if (sentAs !== undefined) this.endQuick(); // it becomes an ordinary request
     const number = sentAs ?? this.#takeNumber();
     this.#alone = this.#awaited === 0;
     if (!this.#alone) this.#quickLeft = 0;
@@ -215,7 +229,9 @@ class Requests {
   /** Does a request await the response with this number? @param {number} number */
   isAwaited(number) {
     const request = this.#open.get(number);
-    return request !== undefined && !request.isAnswered;
+    if (request !== undefined) return !request.isAnswered;
+    if (number === this.#quickNumber) this.endQuick(); // a vm timeout ended the call that polled for it
+    return false;
   }
 
   /**

@@ -4,7 +4,7 @@
 // how long messages take, so that readings are about CHECK_MS apart.
 const { callUnreferenced, now, setImmediate } = require('./clock.js');
 
-const TURN_MS = 0.15; // a few hundred fast round trips; a turn of the event loop takes about 10 µs and three system calls
+const TURN_MS = 0.12; // about two hundred fast round trips; a turn of the event loop takes about 10 µs and three system calls
 const CHECK_MS = 0.05;
 const MAX_BETWEEN_READINGS = 64;
 const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and signing it about 40

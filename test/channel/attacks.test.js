@@ -130,6 +130,39 @@ test.each(['receive', 'request'])(
   },
 );
 
+// Where the stack was full in the middle of it, every later close() was rejected, too, and the channel stayed half open.
+test('close() after a close() that failed because the stack was full closes the channel', async () => {
+  const script = `
+    const { channelPair, openChannel } = require(${library});
+    const { readdirSync } = require('node:fs');
+    process.on('unhandledRejection', () => {});
+    (async () => {
+      const open = () => readdirSync('/proc/self/fd').length;
+      const bad = [];
+      for (let frames = 0, before = 0; frames < 60; frames++) {
+        if (frames === 1) before = open();
+        const { channel, port } = channelPair();
+        const [b, a] = await Promise.all([openChannel(port.take()), channel]);
+        let left = frames;
+        (function deeper() {
+          try {
+            deeper();
+          } catch {}
+          if (left-- === 0) a.close();
+        })();
+        const again = await a.close().then(() => 'closed', (error) => error.message);
+        if (a.state !== 'closed' || again !== 'closed') bad.push([frames, a.state, again]);
+        if ((await b.closed) !== 'peer-closed') bad.push([frames, b.state]);
+        await b.close();
+        if (frames > 0 && open() > before) bad.push([frames, open() - before]);
+      }
+      process.stdout.write('bad: ' + JSON.stringify(bad));
+      process.exit();
+    })();`;
+  const { output } = await runScript(script).ended; // Node writes a note where the stack was full
+  expect(output.slice(output.lastIndexOf('bad: '))).toBe('bad: []');
+});
+
 test('options are read once', async () => {
   let reads = 0;
   const options = {

@@ -44,7 +44,7 @@ const roles = {
 
   /**
    * Responds to requests with the same bytes until the other end closes. Some get something else: "refuse", "message", "later"
-   * (its response comes after the next one), "never".
+   * (its response comes after the next one), "never". "room" waits for all of the room afterwards, and then prints "ready".
    */
   async respond() {
     const channel = await open({ wait: 'spin' });
@@ -52,10 +52,12 @@ const roles = {
     channel.onRequest((/** @type {Buffer} */ request) => {
       const text = String(request);
       if (text === 'later') return new Promise((resolve) => (respondLater = () => resolve('at last')));
-      if (text === 'never') return new Promise(() => {});
+      if (text.startsWith('never')) return new Promise(() => {});
       respondLater();
       if (text === 'refuse') throw new Error('no');
       if (text === 'message') channel.trySend('a message');
+      if (text === 'room')
+        setImmediate(() => channel.waitForRoom(channel.maxMessageBytes).then(() => console.log('ready')));
       return request;
     });
     await channel.closed;

@@ -1,31 +1,40 @@
 'use strict';
 // Requests of a caller that awaits each response (quick-requests.js), to a peer in another process.
+const { setImmediate: nextTurn } = require('node:timers/promises');
+const vm = require('node:vm');
 const { Requests } = require('../../lib/channel/requests.js');
-const { closing, crossings, errorWith, newPath, peer, success } = require('./support.js');
+const { closing, crossings, errorWith, newPath, pause, peer, success } = require('./support.js');
 
 describe('a request that is polled for at once', () => {
-  const quick = jest.spyOn(Requests.prototype, 'takeQuickNumber');
+  const quick = jest.spyOn(Requests.prototype, 'beginQuick');
   /** @type {any} */ let channel;
   /** @type {any} */ let responder;
+  let ending = success; // of the responder
 
-  beforeEach(async () => {
+  /** Opens the channel, whose last requests were alone. @param {object} [options] */
+  async function open(options = {}) {
     const path = newPath();
-    const server = await crossings.listen(path, { wait: 'spin' });
+    const server = await crossings.listen(path, { wait: 'spin', ...options });
     responder = peer('respond', path);
     channel = closing(await server.accept());
     await server.close();
     for (let i = 0; i < 10; i++) await channel.request('x');
     quick.mockClear();
+  }
+
+  beforeEach(() => {
+    ending = success;
   });
 
   afterEach(async () => {
     await channel.close();
-    expect(await responder.ended).toEqual(success);
+    expect(await responder.ended).toEqual(ending);
   });
 
   afterAll(() => quick.mockRestore());
 
   test('gets its own response, its refusal, or what comes first', async () => {
+    await open();
     for (let i = 0; i < 300; i++) {
       expect(String(await channel.request(String(i)))).toBe(String(i));
       if (i % 10 === 0) await expect(channel.request('refuse')).rejects.toMatchObject({ message: 'no' });
@@ -43,6 +52,7 @@ describe('a request that is polled for at once', () => {
   });
 
   test('does not keep the requests of one tick from being sent together', async () => {
+    await open();
     for (let i = 0; i < 20; i++) {
       const numbers = Array.from({ length: 100 }, (_, j) => String(i + j));
       const responses = await Promise.all(numbers.map((text) => channel.request(text)));
@@ -54,6 +64,7 @@ describe('a request that is polled for at once', () => {
   });
 
   test('can time out and be aborted, and its late response is ignored', async () => {
+    await open();
     for (let i = 0; i < 10; i++) {
       await expect(channel.request('never', { timeout: 1 })).rejects.toEqual(errorWith('ERR_TIMEOUT'));
       await expect(channel.request('later', { signal: AbortSignal.timeout(1) })).rejects.toMatchObject({
@@ -62,5 +73,30 @@ describe('a request that is polled for at once', () => {
       for (let j = 0; j < 5; j++) expect(String(await channel.request(String(j)))).toBe(String(j));
     }
     expect(channel.tryReceive()).toBe(null);
+  });
+
+  // The read position was not announced: the responder waited forever for the room of frames that had been read.
+  test.each([1, 20])('leaves the responder all of its room, after %i more', async (count) => {
+    await open();
+    for (let i = 1; i < count; i++) await channel.request('x');
+    await channel.request('room');
+    await responder.ready;
+    ending = { ...success, output: 'ready\n' };
+  });
+
+  // The request was not counted until its response came: the responder took the next one for one too many.
+  test('counts as open if a vm timeout ends it', async () => {
+    await open({ capacity: 65536, spinMicros: 100_000 });
+    const late = Buffer.alloc(40_000); // two of them exceed the window
+    late.write('never');
+    const seen = vm.createContext({ ask: () => channel.request(late).catch(() => {}) });
+    for (let i = 0; i < 2; i++) {
+      expect(String(await channel.request('x'))).toBe('x');
+      await nextTurn(); // in a turn that is spent, no request polls
+      expect(() => vm.runInContext('ask(); for (;;);', seen, { timeout: 20 })).toThrow('timed out');
+    }
+    channel.trySend('anything'); // wakes the responder, if it sleeps
+    await pause(50);
+    expect(channel.state).toBe('open');
   });
 });
