@@ -22,6 +22,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
   const spinMs = wait === 'sleep' ? 0 : spinMicros / 1000;
   connection.flush();
   connection.announceSleep(0);
+  pump.receiving();
   try {
     for (;;) {
       const message = attemptUntil(attempt, Math.min(now() + spinMs, deadline));
@@ -47,6 +48,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
   function sleep() {
     connection.announceSleep(FOR_DATA | (pump.senders.size > 0 ? FOR_ROOM : 0));
     serveSenders();
+    connection.showAll(); // the last attempt may have set a request aside, whose room the peer is waiting for
     if (!connection.reader.isReady() && connection.isOpen) {
       pump.sleeps++;
       let leftMs = deadline - now();

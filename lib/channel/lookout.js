@@ -20,7 +20,7 @@ const DONE = Promise.resolve();
  * @property {number} place its index among the lookers; -1: it is none of them
  */
 
-/** @type {Looker[]} each knows its place: faster than a Set for a single looker, which comes and goes with each message */
+/** @type {Looker[]} Each looker knows its index. With a single looker, which comes and goes with each message, this is faster than a Set. */
 const lookers = [];
 let scheduled = false;
 

@@ -18,7 +18,7 @@ const LOOKING = 1;
 const ASLEEP = 2;
 
 const LOOKS_PER_CHECK = 65536; // unsuccessful calls of a try method, without any progress, before the peer is checked
-const CHECK_SHIFT = 26; // a program that only polls checks the peer after each 64 MiB of frames: about a million small messages
+const BYTES_PER_CHECK = 2 ** 26; // received by such calls without finding the ring empty: a million small messages
 
 class Pump {
   #connection;
@@ -37,7 +37,6 @@ class Pump {
   #sleptAt = 0;
   #looks = 0; // unsuccessful calls of a try method since the last check of the peer
   #framesLooked = 0; // the value of #frames at that time
-  #checkedAt = 0; // the read position when a program that only polls last checked the peer, >>> CHECK_SHIFT
   #wakesSoon = false;
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   lookUntil = 0;
@@ -110,13 +109,14 @@ class Pump {
   }
 
   /**
-   * A try method is about to receive a message. A peer that has gone may have left a ring without an end: a program that only polls
-   * would read it forever, so the socket is checked here, too. Before the message is taken: the check may fail.
+   * A call that does not yield is about to receive a message. A peer that has gone may have left a ring without an end: a program
+   * that makes only such calls would read it forever, so the socket is checked here, too. Before the message is taken, because the
+   * check may fail. Two sides that answer each other find the ring empty in between, and need no check.
    */
   receiving() {
-    const at = this.#connection.reader.position >>> CHECK_SHIFT;
-    if (at === this.#checkedAt) return;
-    this.#checkedAt = at;
+    const { reader } = this.#connection;
+    if (((reader.position - reader.emptyAt) | 0) < BYTES_PER_CHECK) return;
+    reader.emptyAt = reader.position;
     if (!this.#connection.isOpen) return;
     this.#connection.checkPeer();
     if (!this.#wakesSoon) this.#wakeSoon();

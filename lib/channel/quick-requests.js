@@ -1,13 +1,18 @@
 'use strict';
-// The sending of requests. If a request has been the only one for a while, its caller probably awaits each response: then the
-// request is sent and its response polled for at once. That saves the entry among the open requests, two promises and a
-// microtask. Every other request goes through requests.js and the pump.
+// The sending of requests. If the last request was alone from beginning to end, the caller probably awaits each response: then a
+// request polls for its response at once. That saves the entry among the open requests, a promise and a microtask. Every other
+// request goes through requests.js and the pump.
 const { KIND } = require('./layout.js');
 const lookout = require('./lookout.js');
 const { throwIfAborted } = require('./signals.js');
 const turn = require('./turn.js');
 
+let instances = 0;
+/** The instance that sent the last request of this thread: one that sends to several channels at a time must not wait for each. */
+let last = 0;
+
 class QuickRequests {
+  #id = ++instances;
   #connection;
   #reader;
   #arrivals;
@@ -44,8 +49,10 @@ class QuickRequests {
   ask(payload, signal, timeoutMs) {
     throwIfAborted(signal);
     const requests = this.#requests;
+    const isSame = last === this.#id;
+    last = this.#id;
     let sentAs;
-    if (requests.mayBeQuick(payload.length) && this.#mayLook) {
+    if (isSame && requests.mayBeQuick(payload.length) && this.#mayLook) {
       sentAs = this.#send(payload);
       const response = sentAs === undefined ? null : this.#look(sentAs);
       if (response !== null) {
@@ -54,13 +61,14 @@ class QuickRequests {
       }
     }
     const response = requests.ask(payload, signal, timeoutMs, () => this.#pump.run(), sentAs);
-    this.#pump.begin(false);
+    this.#pump.begin(sentAs !== undefined); // it has looked in vain
     return response;
   }
 
   /** May this call poll for a response? Nothing else may wait for a frame, and the turn's budget must not be spent. */
   get #mayLook() {
     return (
+      this.#connection.isOpen && // encode() may have closed it
       this.#pacer.mayLook &&
       lookout.isEmpty() &&
       this.#pump.receivers.size === 0 &&

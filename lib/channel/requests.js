@@ -29,9 +29,9 @@ const { onAbort } = require('./signals.js');
  * @property {(error: unknown) => void} reject
  */
 
-// After a request that was alone from beginning to end, this many more may poll for their responses (quick-requests.js). A caller
-// that awaits each response is served fastest so. One that sends many requests in one tick is not: each would wait for the one
-// before it.
+// After a request that was alone from beginning to end, this many more may poll for their responses (quick-requests.js). This is
+// fastest for a caller that awaits each response. For one that sends many requests in one tick, it would be slow: each request would
+// wait for the response to the one before.
 const MAX_QUICK = 16;
 
 class Requests {
@@ -39,7 +39,7 @@ class Requests {
   #quickLeft = 0;
   #quickNumber = 0; // of the request that polls for its response now, and the size of its payload; -1: there is none
   #quickSize = -1;
-  #alone = false; // is one request awaited, and has it been the only one since it was sent?
+  #alone = false; // no other request was awaited when the last one was sent
   #window;
   #maxAwaited;
   #next = 1;
@@ -68,10 +68,10 @@ class Requests {
     return this.#awaited > 0 || this.responder.handler !== null;
   }
 
-  /** May a request of this size be sent now, and its response polled for at once? @param {number} size */
+  /** May a request of this size be sent now, and its response be polled for? @param {number} size */
   mayBeQuick(size) {
     if (this.#quickLeft === 0 || this.#quickSize >= 0) return false;
-    return this.#awaited === 0 && this.#queued.size === 0 && this.#window.admits(size);
+    return this.#awaited === 0 && this.#window.admits(size);
   }
 
   /** Call this before a request is sent for which mayBeQuick() was true. @param {number} size @returns {number} its number */
@@ -123,7 +123,7 @@ class Requests {
       const size = payload.length;
       /** @type {Outgoing} */
       const request = {
-        payload,
+        payload: sentAs === undefined ? payload : undefined,
         size,
         isAnswered: false,
         isAbandoned: false,

@@ -62,6 +62,7 @@ class RingReader {
     this.position = 0; // of the next frame to read
     this.announced = 0; // the read position that the peer can see
     this.streak = 0; // frames read in a row since the ring was last empty
+    this.emptyAt = 0; // the read position at that time, or when the peer was checked since
     this.rung = 0; // the peer's waiting count when its doorbell was last rung
     this.mustRing = false; // the peer is sleeping until there is room, and a read has made room
     this.messages = 0;
@@ -119,6 +120,7 @@ class RingReader {
       for (let i = 0; i < BACK_OFF_LOOKS; i++) Atomics.load(this.words, READ_POSITION_WORD);
     }
     this.streak = 0;
+    this.emptyAt = this.position;
   }
 
   /**

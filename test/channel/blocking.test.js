@@ -1,6 +1,7 @@
 'use strict';
 // receiveSync() blocks its thread, and nothing else: a worker that waits in it can be terminated, and the process can exit.
 const { Worker } = require('node:worker_threads');
+const { Connection } = require('../../lib/channel/connection.js');
 const { closing, crossings, errorWith, library, pause, runScript, success } = require('./support.js');
 
 const { channelPair } = crossings;
@@ -50,4 +51,37 @@ describe.each(waits)('a worker that waits in receiveSync(), wait: %p,', (wait) =
     await worker.terminate();
     await expect(ours.receive()).rejects.toEqual(errorWith('ERR_PEER_DIED'));
   });
+});
+
+// The request was set aside without announcing the room of its frame: this side slept until the message that the peer could not send.
+test('receiveSync() falls asleep after a request, and the peer still gets the room for a message as large as its ring', async () => {
+  const { channel, port } = channelPair();
+  const steps = new Int32Array(new SharedArrayBuffer(8));
+  const source = `
+    const { workerData: { ticket, steps } } = require('node:worker_threads');
+    require(${library}).openChannel(ticket).then((channel) => {
+      Atomics.wait(steps, 0, 0);
+      channel.request('x').catch(() => {});
+      channel.send(Buffer.alloc(channel.maxMessageBytes));
+      setTimeout(() => {
+        Atomics.store(steps, 1, 1); // it sleeps by now, until there is room
+        Atomics.notify(steps, 1);
+      }, 100);
+    });`;
+  const worker = new Worker(source, { eval: true, workerData: { ticket: port.take(), steps } });
+  const ours = closing(await channel);
+  const { answerDoorbell } = Connection.prototype;
+  // Right before the last attempt to receive, this thread loses the processor for a while.
+  const hook = jest.spyOn(Connection.prototype, 'answerDoorbell').mockImplementationOnce(
+    /** @this {InstanceType<typeof Connection>} */ function () {
+      const answer = answerDoorbell.call(this);
+      Atomics.store(steps, 0, 1);
+      Atomics.notify(steps, 0);
+      Atomics.wait(steps, 1, 0);
+      return answer;
+    },
+  );
+  expect(ours.receiveSync({ timeout: 20_000 }).length).toBe(ours.maxMessageBytes);
+  hook.mockRestore();
+  await worker.terminate();
 });

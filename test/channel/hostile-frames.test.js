@@ -34,9 +34,13 @@ async function victim(options = {}) {
       if (writer.publish()) native.ring(fd);
       return true;
     },
-    /** Fill the whole ring with empty messages, without an end mark. */
-    fill() {
-      for (let at = 0; at < CAPACITY; at += 64) Atomics.store(words, (HEADER_BYTES + at) >> 2, 1);
+    /** Fill the whole ring with frames of one kind, without an end mark: empty messages, or responses with a number. @param {number} [kind] */
+    fill(kind = Number(KIND.MESSAGE)) {
+      const signal = kind === KIND.MESSAGE ? 1 : 5;
+      for (let at = 0; at < CAPACITY; at += 64) {
+        words[((HEADER_BYTES + at) >> 2) + 1] = kind;
+        Atomics.store(words, (HEADER_BYTES + at) >> 2, signal);
+      }
     },
     /** @param {boolean} closed */
     end(closed) {
@@ -55,9 +59,9 @@ async function victim(options = {}) {
 
 describe.each([true, false])('a ring without an end, by a peer that is gone (closed: %p)', (closed) => {
   /** @param {(a: any, ended: Promise<void>) => Promise<unknown>} use @param {boolean} [leavesMessages] */
-  async function expectCorrupt(use, leavesMessages = false) {
+  async function expectCorrupt(use, leavesMessages = false, kind = Number(KIND.MESSAGE)) {
     const peer = await victim();
-    peer.fill();
+    peer.fill(kind);
     let ticks = 0;
     const timer = setInterval(() => ticks++, 1);
     /** @type {() => void} */ let haveEnded = () => {};
@@ -103,16 +107,26 @@ describe.each([true, false])('a ring without an end, by a peer that is gone (clo
     });
   });
 
-  // It received empty messages forever: only calls that found none checked the peer.
+  // These loops received empty messages forever, because only a call that found no message checked the peer.
   test.each([
     ['tryReceiveInto', (/** @type {any} */ a) => a.tryReceiveInto(TARGET)],
     ['tryReceive', (/** @type {any} */ a) => a.tryReceive()],
+    ['receiveSync', (/** @type {any} */ a) => a.receiveSync()],
     ['tryRead', (/** @type {any} */ a) => a.tryRead(() => {})],
   ])('%s in a loop that never yields', async (_name, receive) => {
     await expectCorrupt(async (a, ended) => {
       await ended; // nothing yields from here on: the event loop cannot report the end
       for (;;) receive(a);
     });
+  });
+
+  // Calls that passed over many responses and found no message did not count as unsuccessful ones.
+  test('tryReceive in a loop that never yields, with responses that no request awaits', async () => {
+    const receiveAll = async (/** @type {any} */ a, /** @type {Promise<void>} */ ended) => {
+      await ended;
+      for (;;) a.tryReceive();
+    };
+    await expectCorrupt(receiveAll, false, KIND.RESPONSE);
   });
 
   test('a pending request', async () => {

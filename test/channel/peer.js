@@ -43,14 +43,17 @@ const roles = {
   },
 
   /**
-   * Responds to requests with the same bytes until the other end closes. Some get something else: "refuse", "message", "later"
-   * (its response comes after the next one), "never". "room" waits for all of the room afterwards, and then prints "ready".
+   * Responds to requests with the same bytes until the other end closes. Some get something else: "refuse", "later" (its response
+   * comes after the next one), "never", "count" (of the requests so far). "message" also sends a message. "room" waits for all of the room afterwards, and then prints "ready".
    */
   async respond() {
     const channel = await open({ wait: 'spin' });
     let respondLater = () => {};
+    let requests = 0;
     channel.onRequest((/** @type {Buffer} */ request) => {
       const text = String(request);
+      requests++;
+      if (text === 'count') return String(requests);
       if (text === 'later') return new Promise((resolve) => (respondLater = () => resolve('at last')));
       if (text.startsWith('never')) return new Promise(() => {});
       respondLater();
