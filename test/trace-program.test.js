@@ -333,8 +333,9 @@ describeWhereAllowed('programs that are hard to record:', () => {
     spawnSync('mkfifo', [file('pipe.js')]);
     symlinkSync('/dev/zero', file('endless.js'));
     writeFileSync(file('key.txt'), 'secret');
+    symlinkSync('key.txt', file('link.js'));
     writeFileSync(file('good.js'), '// good');
-    const names = ['pipe.js', 'endless.js', 'key.txt', 'good.js'].map(file);
+    const names = ['pipe.js', 'endless.js', 'key.txt', 'link.js', 'good.js'].map(file);
     const marks = names.map((name) => `test -r /.crossings-lines/begin/called/1/${name}; test -d /`);
     const { sources, status } = check(await record(['sh', '-c', marks.join('; ')]));
     expect(status).toBe(0);

@@ -14,7 +14,7 @@ const list = (items) => [items.slice(0, -1).join(', '), ...items.slice(-1)].filt
 /** Why an awaiting process made the call that the strict filter killed it for. @param {string} call */
 function purposeOf(call) {
   if (call.startsWith('epoll'))
-    return 'a channel returns to the event loop after at most 0.15 ms, and the event loop makes system calls';
+    return 'a channel returns to the event loop after at most 0.12 ms, and the event loop makes system calls';
   if (call.startsWith('send')) return 'its peer was asleep, as happens on a busy machine, and had to be woken';
   return 'the event loop and V8 make system calls';
 }

@@ -1,5 +1,6 @@
 'use strict';
 // Records any command: runs it under the tracer, and assembles the recording.
+const { realpathSync } = require('node:fs');
 const { isAbsolute, join, relative, resolve } = require('node:path');
 const { version } = require('../../../package.json');
 const { CrossingsError } = require('../../channel/errors.js');
@@ -33,7 +34,8 @@ function shortened(file, folder) {
  */
 function readSource(path) {
   try {
-    return SOURCE_NAME.test(path) ? readSmall(path, MAX_SOURCE_BYTES) : '';
+    const real = realpathSync(path); // a link is not what its name says
+    return SOURCE_NAME.test(real) ? readSmall(real, MAX_SOURCE_BYTES) : '';
   } catch {
     return '';
   }
