@@ -350,6 +350,17 @@ describeWhereAllowed('programs that are hard to record:', () => {
     await expect(record(command, { timeoutSeconds: 1, stalledMs: 100 })).rejects.toThrow(message);
   });
 
+  test('one that names its process: the sentence and the lanes use the same name', async () => {
+    const source = `#include <sys/prctl.h>
+      #include <unistd.h>
+      int main(void) { prctl(PR_SET_NAME, "waiter"); int ends[2]; char byte; if (pipe(ends)) return 1; return read(ends[0], &byte, 1); }`;
+    spawnSync('cc', ['-x', 'c', '-o', file('waits'), '-'], { input: source });
+    const { processes, stuck } = check(await record([file('waits')]));
+    const [{ pid, name, threads }] = processes;
+    expect([name, threads[0].name]).toEqual(['waiter', 'waiter']);
+    expect(stuck?.text).toContain(`waiter ${pid} sleeps in read()`);
+  });
+
   test('one that a signal ends', async () => {
     const { status, signal, events } = check(await record(['sh', '-c', 'kill -SEGV $$']));
     expect({ status, signal }).toEqual({ status: null, signal: 'SIGSEGV' });

@@ -287,8 +287,12 @@ class Recorder {
     const rights = raw.name === 'recvmsg' ? (raw.out[1]?.rights ?? []) : [];
     for (const right of rights) this.descriptors.see(pid, right, end);
     if (name === 'prctl' && raw.in[1] !== undefined) {
-      const thread = this.alive.get(pid)?.threads.find(({ tid }) => tid === raw.tid);
-      if (thread) thread.name = printable(raw.in[1].slice(0, 15));
+      const process = this.alive.get(pid);
+      const thread = process?.threads.find(({ tid }) => tid === raw.tid);
+      const given = printable(raw.in[1].slice(0, 15));
+      if (thread) thread.name = given;
+      // The name of the first thread is that of the process, except in Node, which calls it MainThread.
+      if (process && raw.tid === pid && !given.endsWith('MainThread')) process.name = given;
     }
     if (name === 'ptrace' && !this.notes.some((note) => note.startsWith('The program uses ptrace'))) {
       this.notes.push(

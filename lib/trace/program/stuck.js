@@ -58,12 +58,13 @@ class Scene {
 
   /** @param {number} pid */
   processName(pid) {
-    return `${this.tasks.find((task) => task.tid === pid)?.name ?? 'process'} ${pid}`;
+    return `${this.recorder.alive.get(pid)?.name ?? 'process'} ${pid}`;
   }
 
   /** @param {Task} task */
   nameOf({ pid, tid, name }) {
-    return this.threadsOf(pid).length > 1 ? `thread ${tid} of ${this.processName(pid)}` : `${name} ${tid}`;
+    if (this.threadsOf(pid).length > 1) return `thread ${tid} of ${this.processName(pid)}`;
+    return tid === pid ? this.processName(pid) : `${name} ${tid}`;
   }
 
   /** Their names, each once. @param {Holder[]} holders @param {number} own the process that waits */
