@@ -1,7 +1,7 @@
 'use strict';
-// The sending of requests. If the last request was alone from beginning to end, the caller probably awaits each response: then a
-// request polls for its response at once. That saves the entry among the open requests, a promise and a microtask. Every other
-// request goes through requests.js and the pump.
+// The sending of requests. A request polls for its response at once if the caller probably awaits each response (quick-policy.js).
+// That saves the entry among the open requests, a promise and a microtask. Every other request goes through requests.js and the
+// pump.
 const { KIND } = require('./layout.js');
 const lookout = require('./lookout.js');
 const { throwIfAborted } = require('./signals.js');

@@ -6,6 +6,7 @@ const { CrossingsError } = require('./errors.js');
 const { KIND } = require('./layout.js');
 const { ofFixedLength } = require('./options.js');
 const { Queue } = require('./queue.js');
+const { QuickPolicy } = require('./quick-policy.js');
 const { errorOfRefusal } = require('./refusal.js');
 const { RequestWindow } = require('./request-window.js');
 const { Responder } = require('./responder.js');
@@ -29,18 +30,10 @@ const { onAbort } = require('./signals.js');
  * @property {(error: unknown) => void} reject
  */
 
-// After a request that was alone from beginning to end, this many more may poll for their responses (quick-requests.js). This is
-// fastest for a caller that awaits each response. For one that sends many requests in one tick, it would be slow: each request would
-// wait for the response to the one before.
-const MAX_QUICK = 16;
-
 class Requests {
   #send;
-  #quickLeft = 0;
-  #quickNumber = 0; // of the request that polls for its response now, and the size of its payload; -1: there is none
-  #quickSize = -1;
-  #alone = false; // no other request was awaited when the last one was sent
   #window;
+  #quick;
   #maxAwaited;
   #next = 1;
   #awaited = 0; // requests whose promise is pending
@@ -60,6 +53,7 @@ class Requests {
     this.#maxAwaited = maxAwaited;
     this.#send = send;
     this.#window = new RequestWindow(capacities);
+    this.#quick = new QuickPolicy(this.#window);
     this.responder = new Responder(send, capacities, onReady);
   }
 
@@ -70,24 +64,19 @@ class Requests {
 
   /** May a request of this size be sent now, and its response be polled for? @param {number} size */
   mayBeQuick(size) {
-    if (this.#quickLeft === 0 || this.#quickSize >= 0) return false;
-    return this.#awaited === 0 && this.#window.admits(size);
+    return this.#awaited === 0 && this.#quick.admits(size);
   }
 
   /** Call this before a request is sent for which mayBeQuick() was true. @param {number} size @returns {number} its number */
   beginQuick(size) {
-    this.#quickLeft--;
-    this.#window.enter(size);
-    this.#quickSize = size;
-    this.#quickNumber = this.#takeNumber();
-    return this.#quickNumber;
+    const number = this.#takeNumber();
+    this.#quick.begin(number, size);
+    return number;
   }
 
   /** It was not sent, or its response was taken. */
   endQuick() {
-    if (this.#quickSize < 0) return;
-    this.#window.leave(this.#quickSize);
-    this.#quickSize = -1;
+    this.#quick.end();
   }
 
   /** Numbers wrap around. */
@@ -115,10 +104,9 @@ class Requests {
         `Too many pending requests: ${this.#maxAwaited}, the maximum set by the option maxRequests. Await some of them first.`,
       );
     }
-    if (sentAs !== undefined) this.endQuick(); // it becomes an ordinary request
+    if (sentAs !== undefined) this.#quick.end(); // it goes on as an ordinary request
     const number = sentAs ?? this.#takeNumber();
-    this.#alone = this.#awaited === 0;
-    if (!this.#alone) this.#quickLeft = 0;
+    this.#quick.sent(this.#awaited === 0);
     return new Promise((resolve, reject) => {
       const size = payload.length;
       /** @type {Outgoing} */
@@ -230,7 +218,7 @@ class Requests {
   isAwaited(number) {
     const request = this.#open.get(number);
     if (request !== undefined) return !request.isAnswered;
-    if (number === this.#quickNumber) this.endQuick(); // a vm timeout ended the call that polled for it
+    this.#quick.unexpected(number);
     return false;
   }
 
@@ -264,7 +252,7 @@ class Requests {
     const request = this.#open.get(number);
     if (request === undefined) return; // rejected after its response was set aside
     this.#leave(number, request);
-    if (this.#alone) this.#quickLeft = MAX_QUICK;
+    this.#quick.answered();
     if (request.isAbandoned) return;
     if (kind === KIND.RESPONSE) request.resolve(payload);
     else request.reject(errorOfRefusal(payload));

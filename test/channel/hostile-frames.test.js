@@ -2,65 +2,18 @@
 // Peers that keep to the layout of the ring and nothing else: endless leftovers, floods of requests, huge refusals. Each test is a
 // defect that was found by an attack.
 const { MAX_OPEN_REQUESTS } = require('../../lib/channel/request-window.js');
-const { CLOSED_WORD, HEADER_BYTES, KIND } = require('../../lib/channel/layout.js');
-const { RingWriter } = require('../../lib/channel/ring-writer.js');
+const { KIND } = require('../../lib/channel/layout.js');
 const { channelPair, openChannel, structured } = require('../../lib/index.js');
-const { native } = require('../../lib/channel/native.js');
+const { CAPACITY, rawPeer } = require('./raw-peer.js');
 const { errorWith, pair, pause } = require('./support.js');
 
-const CAPACITY = 65536;
 const EMPTY = new Uint8Array(0);
 const TARGET = new Uint8Array(8);
-
-/**
- * A channel and the raw memory of its peer: a second thread's view of the ring that this process reads.
- * @param {object} [options] of the victim
- */
-async function victim(options = {}) {
-  const { channel, port } = channelPair({ capacity: CAPACITY, ...options });
-  const fd = native.redeemTicket(port.take());
-  const mine = native.createRegion(CAPACITY, false, true);
-  native.sendHello(fd, mine.handle);
-  const words = new Int32Array(mine.buffer);
-  const a = await channel;
-  const theirs = /** @type {any} */ (native.receiveHello(fd, true));
-  const writer = new RingWriter(mine, theirs);
-  let isOver = false;
-  return {
-    a,
-    /** Write a frame as the protocol asks for, if there is room. @param {number} kind @param {number} number @param {Uint8Array} payload */
-    send(kind, number, payload) {
-      if (!writer.write(payload, kind, number)) return false;
-      if (writer.publish()) native.ring(fd);
-      return true;
-    },
-    /** Fill the whole ring with frames of one kind, without an end mark: empty messages, or responses with a number. @param {number} [kind] */
-    fill(kind = Number(KIND.MESSAGE)) {
-      const signal = kind === KIND.MESSAGE ? 1 : 5;
-      for (let at = 0; at < CAPACITY; at += 64) {
-        words[((HEADER_BYTES + at) >> 2) + 1] = kind;
-        Atomics.store(words, (HEADER_BYTES + at) >> 2, signal);
-      }
-    },
-    /** @param {boolean} closed */
-    end(closed) {
-      isOver = true;
-      Atomics.store(words, CLOSED_WORD, closed ? 1 : 0);
-      native.closeFd(fd);
-    },
-    async close() {
-      await a.close();
-      if (!isOver) native.closeFd(fd);
-      native.releaseRegion(mine.handle, mine.buffer);
-      native.releaseRegion(theirs.handle, theirs.buffer);
-    },
-  };
-}
 
 describe.each([true, false])('a ring without an end, by a peer that is gone (closed: %p)', (closed) => {
   /** @param {(a: any, ended: Promise<void>) => Promise<unknown>} use @param {boolean} [leavesMessages] */
   async function expectCorrupt(use, leavesMessages = false, kind = Number(KIND.MESSAGE)) {
-    const peer = await victim();
+    const peer = await rawPeer();
     peer.fill(kind);
     let ticks = 0;
     const timer = setInterval(() => ticks++, 1);
@@ -143,7 +96,7 @@ describe.each([true, false])('a ring without an end, by a peer that is gone (clo
 });
 
 test('a peer with more open requests than the window is corrupt, also while nobody handles them', async () => {
-  const peer = await victim();
+  const peer = await rawPeer();
   let error;
   peer.a.receive().catch((/** @type {unknown} */ failure) => {
     error = failure;
@@ -161,7 +114,7 @@ test('a peer with more open requests than the window is corrupt, also while nobo
 });
 
 test('a peer whose open requests are larger than its ring is corrupt', async () => {
-  const peer = await victim();
+  const peer = await rawPeer();
   peer.a.onRequest(() => new Promise(() => {}));
   const payload = new Uint8Array(10_000);
   for (let sent = 0; sent < 7; ) {
@@ -173,7 +126,7 @@ test('a peer whose open requests are larger than its ring is corrupt', async () 
 });
 
 test('a refusal keeps only the start of a long reason', async () => {
-  const peer = await victim();
+  const peer = await rawPeer();
   const asked = peer.a.request('x').catch((/** @type {unknown} */ error) => error);
   peer.send(KIND.REFUSAL, 1, new Uint8Array(50_000).fill(0x61));
   const error = /** @type {any} */ (await asked);
@@ -183,7 +136,7 @@ test('a refusal keeps only the start of a long reason', async () => {
 });
 
 test('responses that no request awaits, and second responses, are ignored', async () => {
-  const peer = await victim();
+  const peer = await rawPeer();
   const asked = peer.a.request('x');
   for (let i = 0; i < 400; i++) peer.send(KIND.RESPONSE, 1000 + i, EMPTY);
   for (let i = 0; i < 100; i++) peer.send(KIND.RESPONSE, 1, Buffer.from([i]));

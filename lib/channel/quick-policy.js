@@ -1,0 +1,57 @@
+'use strict';
+// Decides when a request may poll for its response at once, and counts the one that does. Polling is fastest for a caller that
+// awaits each response. For one that sends many requests in one tick, it would be slow: each request would wait for the response
+// to the one before. A request that was alone from beginning to end suggests the former.
+
+const MAX_QUICK = 16; // this many requests may poll before one has to be alone again
+
+class QuickPolicy {
+  #window;
+  #left = 0;
+  #wasAlone = false; // no other request was awaited when the last one was sent
+  #number = 0; // of the request that polls now, and the size of its payload; -1: there is none
+  #size = -1;
+
+  /** @param {InstanceType<typeof import('./request-window.js').RequestWindow>} window */
+  constructor(window) {
+    this.#window = window;
+  }
+
+  /** A request was sent that does not poll, or whose polling has ended. @param {boolean} isAlone no other is awaited */
+  sent(isAlone) {
+    this.#wasAlone = isAlone;
+    if (!isAlone) this.#left = 0;
+  }
+
+  /** The response to such a request has arrived. */
+  answered() {
+    if (this.#wasAlone) this.#left = MAX_QUICK;
+  }
+
+  /** May a request with a payload of `size` bytes poll? Nothing else must be awaited. @param {number} size */
+  admits(size) {
+    return this.#left > 0 && this.#size < 0 && this.#window.admits(size);
+  }
+
+  /** A request that polls is about to be sent. @param {number} number @param {number} size of its payload */
+  begin(number, size) {
+    this.#left--;
+    this.#window.enter(size);
+    this.#size = size;
+    this.#number = number;
+  }
+
+  /** It was not sent, or its response was taken, or it goes on as an ordinary request. */
+  end() {
+    if (this.#size < 0) return;
+    this.#window.leave(this.#size);
+    this.#size = -1;
+  }
+
+  /** A response came that no ordinary request awaits. @param {number} number */
+  unexpected(number) {
+    if (number === this.#number) this.end(); // a vm timeout ended the call that polled for it
+  }
+}
+
+module.exports = { QuickPolicy };
