@@ -642,6 +642,7 @@ describeInBrowser('the theatre', () => {
     ['/', '#first-play .buttons'], // a first visit
     ['/#mechanism=pipe', 'trace-player .caption'],
     ['/bench.html', '#start'],
+    ['/recording.html', '#file'], // before a recording is open
   ])('the scripts of %s, without libraries, are smaller than 120 kB', async (path, shown) => {
     const page = await openPage(browser, lab, path, STILL);
     await page.locator(shown).waitFor();

@@ -1,10 +1,5 @@
 // The page of a recording: opens one, and keeps the lanes, the log, the details, the descriptors and the address at one
 // selected event and one filter.
-import './elements/event-details.js';
-import './elements/event-list.js';
-import './elements/open-descriptors.js';
-import './elements/trace-lanes.js';
-import './elements/wait-diagram.js';
 import { announce } from '../shared/announce.js';
 import { byId, h, showParagraphs, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
@@ -102,13 +97,24 @@ function show(opened) {
   select(event !== null && event < opened.count ? event : (stuckAt ?? 0));
 }
 
+/** The elements are loaded while the first recording is read, so that the page appears sooner. */
+const loadElements = () =>
+  Promise.all([
+    import('./elements/event-details.js'),
+    import('./elements/event-list.js'),
+    import('./elements/open-descriptors.js'),
+    import('./elements/trace-lanes.js'),
+    import('./elements/wait-diagram.js'),
+  ]);
+
 /** @param {() => Promise<Recording>} read */
 async function open(read) {
   showText(parts.error, '');
   parts.busy.hidden = false;
   document.body.setAttribute('aria-busy', 'true');
   try {
-    show(await read());
+    const [opened] = await Promise.all([read(), loadElements()]);
+    show(opened);
     announce(`Opened. ${parts.stuck.hidden ? '' : byId('stuck-text').textContent} ${byId('summary').textContent}`);
   } catch (error) {
     showText(parts.error, /** @type {Error} */ (error).message);
