@@ -139,10 +139,10 @@ export class TracePlayer extends HTMLElement {
     log.show(count);
     bill.show(count, quiet);
     setText(this.#caption, caption(replay, count - 1, this.folded));
-    // These read positions on the page, so they come last: the browser computes the layout once.
-    if (forward) stage.animateChange(count, animationMs);
+    // These read positions on the page, so they come last, and the one that adds elements after the others: one layout suffices.
     source.follow();
     log.follow();
+    if (forward) stage.animateChange(count, animationMs);
   }
 
   /** State how far display time is slowed down. @param {Replay} replay @param {number} speed */

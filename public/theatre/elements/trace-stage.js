@@ -8,6 +8,7 @@ import { blockOf, ObjectBox, ProcessBox } from './stage-boxes.js';
  * @typedef {import('../model/types.js').Replay} Replay
  * @typedef {import('../model/types.js').ProcessState} ProcessState
  * @typedef {import('../model/types.js').Item} Item
+ * @typedef {{token: HTMLElement, from: Element, to: Element}} Flight of a token over the stage
  */
 
 const isMemory = (/** @type {string} */ kind) => kind === 'shm' || kind === 'memfd' || kind === 'semaphore';
@@ -106,50 +107,54 @@ export class TraceStage extends HTMLElement {
     if (!process) return;
     const pill = (/** @type {string} */ kind, /** @type {string} */ text) =>
       h('span', { class: `token ${kind}` }, text);
+    /** @type {Flight[]} */
+    const flights = [];
     if (event.kind === 'syscall') {
-      if (moment.edge === 'leave') this.#fly(pill('result', event.result), this.#kernel, process.root, ms);
-      else this.#fly(pill('call', event.name), process.root, this.#kernel, ms);
+      if (moment.edge === 'leave')
+        flights.push({ token: pill('result', event.result), from: this.#kernel, to: process.root });
+      else flights.push({ token: pill('call', event.name), from: process.root, to: this.#kernel });
     }
-    if (moment.edge === 'enter') return;
-    for (const { do: kind, from, to, bytes = 0 } of event.effects) {
+    for (const { do: kind, from, to, bytes = 0 } of moment.edge === 'enter' ? [] : event.effects) {
       const inward = from === 'process';
       const box = this.#objects.find(({ id }) => id === (inward ? to : from));
       if (kind !== 'copy' || !box) continue;
-      const block = blockOf({ message: event.message, bytes, state: 'there' });
-      block.classList.add('token', 'copied');
-      const own = process.payload.querySelector('.item');
-      if (inward)
-        this.#fly(block, own ?? process.root, [...box.items.querySelectorAll('.item')].at(-1) ?? box.root, ms);
-      else this.#fly(block, box.items, own ?? process.root, ms);
+      const token = blockOf({ message: event.message, bytes, state: 'there' });
+      token.classList.add('token', 'copied');
+      const own = process.payload.querySelector('.item') ?? process.root;
+      const last = [...box.items.querySelectorAll('.item')].at(-1) ?? box.root;
+      flights.push(inward ? { token, from: own, to: last } : { token, from: box.items, to: own });
     }
+    this.#fly(flights, ms);
   }
 
   /**
-   * Move a token to its destination. A block that it stands for appears when it arrives.
-   * @param {HTMLElement} token
-   * @param {Element} from
-   * @param {Element} to
+   * Move tokens to their destinations. A block that a token stands for appears when the token arrives.
+   * @param {Flight[]} flights
    * @param {number} ms
    */
-  #fly(token, from, to, ms) {
-    this.#tokens.append(token);
+  #fly(flights, ms) {
     const origin = this.getBoundingClientRect();
     const place = (/** @type {Element} */ element) => {
       const box = element.getBoundingClientRect();
       return `translate(${box.left + box.width / 2 - origin.left}px, ${box.top + box.height / 2 - origin.top}px) translate(-50%, -50%)`;
     };
-    const copied = token.classList.contains('copied');
-    const edge = copied ? 1 : 0; // a copy is as solid as what it is a copy of
-    const path = [
-      { transform: place(from), opacity: edge },
-      { opacity: 1, offset: 0.2 },
-      { opacity: 1, offset: 0.8 },
-      { transform: place(to), opacity: edge, offset: 0.97 },
-      { transform: place(to), opacity: 0 },
-    ];
-    token.animate(path, { duration: ms, easing: 'ease-in-out', fill: 'both' });
-    const later = [{ opacity: 0 }, { opacity: 0, offset: 0.95 }, { opacity: 1 }];
-    if (copied && to.matches('.item')) to.animate(later, { duration: ms });
+    // All places are read before a token is added, which would cost another layout.
+    const placed = flights.map((flight) => ({ ...flight, begin: place(flight.from), end: place(flight.to) }));
+    this.#tokens.append(...flights.map(({ token }) => token));
+    for (const { token, to, begin, end } of placed) {
+      const copied = token.classList.contains('copied');
+      const edge = copied ? 1 : 0; // a copy is as solid as what it is a copy of
+      const path = [
+        { transform: begin, opacity: edge },
+        { opacity: 1, offset: 0.2 },
+        { opacity: 1, offset: 0.8 },
+        { transform: end, opacity: edge, offset: 0.97 },
+        { transform: end, opacity: 0 },
+      ];
+      token.animate(path, { duration: ms, easing: 'ease-in-out', fill: 'both' });
+      const later = [{ opacity: 0 }, { opacity: 0, offset: 0.95 }, { opacity: 1 }];
+      if (copied && to.matches('.item')) to.animate(later, { duration: ms });
+    }
   }
 }
 
