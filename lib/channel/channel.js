@@ -385,15 +385,15 @@ class Channel {
 
   /** Pending calls on this channel keep the process alive (the default). */
   ref() {
-    this.#pump.unreferenced = this.#requests.unreferenced = false;
-    if (this.#connection.isOpen) this.#pump.run();
+    this.#requests.unreferenced = false;
+    this.#pump.keepAlive(true);
     return this;
   }
 
   /** Pending calls on this channel do not keep the process alive. */
   unref() {
-    this.#pump.unreferenced = this.#requests.unreferenced = true;
-    if (this.#connection.isOpen) this.#pump.run();
+    this.#requests.unreferenced = true;
+    this.#pump.keepAlive(false);
     return this;
   }
 

@@ -45,6 +45,7 @@ function remove(looker) {
 /** True if no channel of this thread is waiting in the lookout. */
 const isEmpty = () => lookers.length === 0;
 
+/** Look soon. */
 function schedule() {
   if (scheduled) return;
   DONE.then(look);
@@ -95,4 +96,4 @@ function lookInNextTurn() {
   turn.resumeNext(unreferenced ? unreferencedOnly : resumable);
 }
 
-module.exports = { add, remove, isEmpty };
+module.exports = { add, remove, isEmpty, schedule };

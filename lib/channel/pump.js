@@ -41,7 +41,7 @@ class Pump {
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   lookUntil = 0;
   place = -1; // in the lookout
-  unreferenced = false; // unref() was called
+  unreferenced = false; // see keepAlive()
   receivers = new Waiters();
   senders = new Waiters();
   sleeps = 0;
@@ -80,6 +80,13 @@ class Pump {
     const mayLook = !looked && this.#phase === IDLE && !this.#running && !this.#arrivals.hasInbox;
     if (!mayLook || !this.#mayEnterLookout) return this.run();
     this.#enter(LOOKING); // the lookout's first check finds anything that is already there
+  }
+
+  /** Set whether pending calls keep the process alive. They do at first. @param {boolean} yes */
+  keepAlive(yes) {
+    this.unreferenced = !yes;
+    this.run();
+    if (this.#phase === LOOKING) lookout.schedule(); // the next look may depend on a timer that does not keep the process alive
   }
 
   /** The doorbell has rung, or the peer has closed or died. */

@@ -42,6 +42,24 @@ test.each(waits)('thousands of pending receives and sends are all served (wait: 
   await sent;
 });
 
+// The next look stayed with a timer that does not keep the process alive. Here such a timer never fires.
+test.each(waits)('ref() resumes an unreferenced channel (wait: %p)', async (wait) => {
+  const { resumeNext } = turn;
+  const next = jest.spyOn(turn, 'resumeNext');
+  next.mockImplementation((each) => {
+    if (!each.unreferenced) resumeNext(each);
+  });
+  const [a, b] = await pair({ wait });
+  b.unref();
+  await turn.nextTurn(); // a turn whose time is not spent
+  const received = b.receive();
+  for (let i = 0; i < 20; i++) await turn.nextTurn(); // it looks until that time is spent
+  b.ref();
+  await a.send('hello');
+  expect(String(await received)).toBe('hello');
+  next.mockRestore();
+});
+
 // unref() also stopped the channel from looking.
 test.each(waits)('an unreferenced channel still receives (wait: %p)', async (wait) => {
   const [a, b] = await pair({ wait });
