@@ -83,6 +83,21 @@ describeInBrowser('the page of the pitfalls', () => {
     await page.close();
   });
 
+  test('a program in Node is recorded: only the calls of its own lines, and the one that fails is selected', async () => {
+    const page = await openPage(browser, lab, '/pitfalls.html?name=fixed-port');
+    await page.locator('#run').click();
+    const shown = page.locator('#recorded').locator('.recorded, .notice').first();
+    await shown.waitFor();
+    if (await page.locator('#recorded .recorded').count()) {
+      expect(await shown.innerText()).toMatch(/Node made \d+ system calls\. These are the \d+ that belong to a line/);
+      expect(await page.locator('#recorded .line[data-current=now]').innerText()).toContain('server.listen(port');
+      expect(await page.locator('#recorded .details').innerText()).toContain('EADDRINUSE');
+      await expectAccessible(page);
+    } else expect(await shown.innerText()).toMatch(/^Cannot record/);
+    expect(page.troubles()).toEqual([]);
+    await page.close();
+  });
+
   test('one run at a time: a second one is refused', async () => {
     const { ask } = clientOf(lab);
     const run = () => ask('/api/pitfalls/stale-semaphore/runs', { method: 'POST', body: {} });

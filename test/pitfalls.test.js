@@ -2,16 +2,18 @@
 // Each pitfall goes wrong as it promises, and its right program does not: in namespaces, without them, and on one core. Nothing
 // is left behind.
 const { spawn, spawnSync } = require('node:child_process');
-const { mkdtempSync, readdirSync, readFileSync, rmSync } = require('node:fs');
+const { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const Ajv = require('ajv/dist/2020').default;
 const { nameOf } = require('../lib/lessons/confined.js');
 const { compareLines, groupDifferences } = require('../lib/lessons/differences.js');
 const { listPitfalls } = require('../lib/lessons/folders.js');
-const { sourcesOf } = require('../lib/lessons/pitfalls.js');
+const { ownCalls } = require('../lib/lessons/own-calls.js');
+const { shippedRun, sourcesOf } = require('../lib/lessons/pitfalls.js');
 const { inCi, testInCi } = require('./in-ci.js');
 const { built, cli, eventsOf, until } = require('./support.js');
+const { callOf, traceOf } = require('./tools/recordings.js');
 
 /** @typedef {import('../lib/lessons/folders.js').Pitfall} Pitfall */
 
@@ -158,6 +160,62 @@ describe.each(named)('%s', (_, pitfall) => {
     const headings = [...pitfall.text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
     expect(headings).toEqual(['What goes wrong', 'Why', 'What to do']);
   });
+});
+
+describe('the run that ships', () => {
+  test.each(named)('of %s shows it, with a recording or a sentence that says why there is none', (_, pitfall) => {
+    const run = shippedRun(pitfall);
+    expect(run?.verdict).toBe('shown');
+    if (pitfall.wrong.notRecorded) expect(run?.notRecorded).toBe(pitfall.wrong.notRecorded);
+    else expect(run?.recording?.events.length).toBeGreaterThan(0);
+    // The event that is shown first is the one that the pitfall names.
+    const { call } = pitfall.wrong.recorded?.moment ?? {};
+    if (call) expect(run?.recording?.events[run.event ?? 0].name).toBe(call);
+  });
+
+  test('all of them together are small', () => {
+    const sizes = pitfalls.map(({ folder: own }) => statSync(join(own, 'shipped.json')).size);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(900_000);
+  });
+});
+
+test('of a recording of Node, the calls of its own lines are kept, and those in which it waited', () => {
+  const source = { file: 'app.js', line: 5 };
+  const call = (/** @type {string} */ name, /** @type {object} */ fields = {}) =>
+    callOf({ t: 0, end: 1, pid: 7, tid: 7, objects: [], name, ...fields });
+  const events = [
+    call('mmap'),
+    call('epoll_wait', { result: '1' }), // Node starts
+    call('socket', { source, objects: [2] }),
+    call('futex', { tid: 8 }),
+    call('epoll_wait', { result: '0' }), // nothing to wait for
+    call('epoll_wait', { sleeps: 1, wokenBy: 3 }),
+    call('read', { source, objects: [2], wokenBy: 2 }),
+    call('exit_group'),
+  ];
+  const thread = (/** @type {number} */ tid) => ({ tid, name: 'node', start: 0, end: 1 });
+  const trace = traceOf({
+    events,
+    notes: [],
+    processes: [{ pid: 7, threads: [thread(7), thread(8)] }],
+    objects: [{ id: 1 }, { id: 2 }],
+    descriptors: [{ object: 1 }, { object: 2 }],
+  });
+  const own = ownCalls(trace);
+  expect(own?.events.map(({ name, wokenBy }) => [name, wokenBy])).toEqual([
+    ['socket', null],
+    ['epoll_wait', null],
+    ['read', 0],
+  ]);
+  expect(own?.notes).toEqual([
+    expect.stringMatching(/^Node made 8 system calls\. These are the 3 that belong to a line/),
+  ]);
+  expect([own?.objects, own?.descriptors, own?.processes[0].threads]).toEqual([
+    [{ id: 2 }],
+    [{ object: 2 }],
+    [thread(7)],
+  ]);
+  expect(ownCalls({ ...trace, events: [call('mmap')] })).toBeNull();
 });
 
 // test/compilers.test.js compiles them with others.

@@ -45,7 +45,8 @@ const { inOrder } = require('./pitfall-groups.js');
  * @property {string} lesson
  * @property {string} group of pitfall-groups.js
  * @property {number} place in the group
- * @property {{program: string, args?: string[], fails: string, limitSeconds?: number}} wrong
+ * @property {{program: string, args?: string[], fails: string, limitSeconds?: number, recorded?: Partial<Recorded>,
+ *   notRecorded?: string}} wrong recorded: a shorter run, and the event that is shown first; notRecorded: why there is nothing to show
  * @property {{program: string, args?: string[], limitSeconds?: number}} right
  * @property {string[]} [terms]
  */

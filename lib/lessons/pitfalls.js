@@ -2,7 +2,7 @@
 // Runs a pitfall: its wrong program, then its right one, each confined. Says in a sentence what was observed, and whether it is
 // what the pitfall promises.
 const { existsSync, readFileSync } = require('node:fs');
-const { join, relative } = require('node:path');
+const { join } = require('node:path');
 const { version } = require('../../package.json');
 const { describeEnvironment } = require('../measure/environment.js');
 const { runConfined, sentencesOf } = require('./confined.js');
@@ -10,6 +10,7 @@ const { isFigure } = require('./figures.js');
 const { listPitfalls, problemsOf } = require('./folders.js');
 const { recordBeside } = require('./recorded.js');
 const { GROUPS } = require('./pitfall-groups.js');
+const { momentOf } = require('./shown.js');
 
 /** @typedef {import('./confined.js').Outcome} Outcome */
 /** @typedef {import('./folders.js').Pitfall} Pitfall */
@@ -83,18 +84,19 @@ async function observe(pitfall, which, control) {
 }
 
 /**
- * The system calls of the wrong program, run once more. Those of Node are too many to show.
+ * The system calls of the wrong program, run once more: with less to do if they would be too many.
  * @param {Pitfall} pitfall
  * @param {AbortSignal} [signal]
  */
-async function recordWrong({ folder, wrong: { program, args = [] } }, signal) {
-  if (!program.endsWith('.c')) {
-    const path = relative(join(__dirname, '..', '..'), join(folder, program));
-    const notRecorded = `Node makes too many system calls to show them here. To record them: npx crossings-lab trace -- node ${path}`;
-    return { recording: null, notRecorded };
-  }
-  const { recording, notRecorded = null } = await recordBeside({ folder, program, args }, { signal });
-  return { recording: recording ?? null, notRecorded };
+async function recordWrong({ folder, wrong: { program, args = [], recorded = {}, notRecorded: why } }, signal) {
+  if (why) return { recording: null, notRecorded: why };
+  const what = { folder, program, args: recorded.args ?? args };
+  const { recording = null, notRecorded = null } = await recordBeside(what, { signal });
+  return {
+    recording,
+    notRecorded,
+    ...(recording && recorded.moment && { event: momentOf(recorded.moment, recording) }),
+  };
 }
 
 /** The source of both programs. @param {Pitfall} pitfall */

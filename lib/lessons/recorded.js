@@ -2,12 +2,13 @@
 // Records the system calls of a lesson's program while it is confined. A short recording is kept whole. Of a Node program, the lines
 // "begin NAME COUNT" and "end NAME" bound the parts that are counted: COUNT messages each. Of every part, the calls for one
 // message are kept, with their lines of JavaScript.
-const { join } = require('node:path');
+const { join, relative } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
 const { eventOf } = require('../measure/programs.js');
 const { recordProgram } = require('../trace/program/record.js');
 const { nameOf, runConfined } = require('./confined.js');
 const { figuresIn } = require('./figures.js');
+const { ownCalls } = require('./own-calls.js');
 
 /** @typedef {import('../trace/program/record.js').ProgramTrace} ProgramTrace */
 /** @typedef {import('../trace/program/recorder.js').ProgramCall} ProgramCall */
@@ -169,23 +170,27 @@ async function runRecorded(what, { signal } = {}) {
 }
 
 /**
- * The recording of a short run, for a lesson whose figures come from a long one without the tracer.
+ * The recording of a short run, for a program whose figures come from a long one without the tracer. Of a program in Node, the calls
+ * of its own lines.
  * @param {Omit<Recorded, 'hangs'>} what
  * @param {{signal?: AbortSignal}} [control]
  * @returns {Promise<Pick<import('./confined.js').Outcome, 'recording' | 'notRecorded'>>}
  */
 async function recordBeside(what, { signal } = {}) {
+  const inNode = what.program.endsWith('.js');
+  const none = (/** @type {string} */ notRecorded) => ({ recording: null, notRecorded });
   try {
-    const { trace } = await record({ ...what, hangs: true }, { signal });
-    if (trace.events.length <= MAX_EVENTS) return { recording: trace };
-    return {
-      recording: null,
-      notRecorded: `The recording has more than ${MAX_EVENTS} system calls, too many to show here.`,
-    };
+    const { trace } = await record({ ...what, hangs: !inNode }, { signal });
+    const shown = inNode ? ownCalls(trace) : trace;
+    if (shown === null) return none('The recording has no system call that belongs to a line of the program.');
+    if (shown.events.length > MAX_EVENTS)
+      return none(`The recording has more than ${MAX_EVENTS} system calls, too many to show here.`);
+    const path = relative(root, join(what.folder, what.program)); // a recording that ships does not name our folders
+    return { recording: inNode ? { ...shown, command: ['node', path, ...what.args] } : shown };
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof CrossingsError)) throw error;
-    return { recording: null, notRecorded: error.message }; // the measured run needs no recording
+    return none(error.message); // the measured run needs no recording
   }
 }
 

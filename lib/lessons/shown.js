@@ -66,4 +66,4 @@ function shownRecording(lesson, run, origin, ships) {
   return { recording: found, notRecorded };
 }
 
-module.exports = { hangOf, shownRecording, troubleOf };
+module.exports = { hangOf, momentOf, shownRecording, troubleOf };

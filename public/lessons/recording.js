@@ -22,11 +22,21 @@ export async function recording({ recording: found, notRecorded, hang }) {
   const read = recordingOf(found.trace);
   const make = (/** @type {string} */ name) => /** @type {any} */ (document.createElement(name));
   const [lanes, list, details] = ['trace-lanes', 'event-list', 'event-details'].map(make);
-  const which = found.beside
-    ? 'The program then ran once more while its system calls were recorded, since recording makes it slower. Here are all of them,'
-    : 'All system calls of this run,';
+  const inNode = found.trace.command?.[0] === 'node';
+  const given = found.trace.command?.slice(inNode ? 2 : 1) ?? [];
+  const withThese =
+    given.length > 0 ? ` with the ${given.length > 1 ? 'arguments' : 'argument'} ${given.join(' ')}` : '';
+  const beside = `The program then ran once more${withThese} while its system calls were recorded, since recording makes it slower.`;
+  const { notes } = read.about;
+  const which =
+    notes.length > 0
+      ? notes.join(' ')
+      : found.beside
+        ? 'Here are all of them.'
+        : 'Here are all system calls of this run.';
   const text =
-    `${which} in the order in which they happened. The line of C that made the selected call is marked. ` +
+    `${found.beside ? `${beside} ` : ''}${which} The calls below are in the order in which they happened. ` +
+    `The line of ${inNode ? 'JavaScript' : 'C'} that made the selected call is marked. ` +
     'Select another call in the list, or in the lanes above it.';
   const shipped = found.origin === 'shipped' && notRecorded;
   const element = h(

@@ -10,7 +10,7 @@ import { h } from '../shared/dom.js';
  * @property {number} left
  * @property {number} ms
  */
-/** @typedef {{wrong: Observed, right: Observed, verdict: 'shown' | 'not shown', recording?: any, notRecorded?: string | null}} PitfallFile */
+/** @typedef {{wrong: Observed, right: Observed, verdict: 'shown' | 'not shown', recording?: any, notRecorded?: string | null, event?: number}} PitfallFile */
 
 /** @param {Observed} observed @param {'wrong' | 'right'} which */
 export function outcome({ program, failed, text, lines, left, ms }, which) {

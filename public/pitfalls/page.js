@@ -58,10 +58,10 @@ function showNeighbors(all) {
 }
 
 /** The system calls of the wrong program, where they were recorded. @param {import('./outcome.js').PitfallFile} file */
-async function showRecording({ recording: trace = null, notRecorded = null }) {
+async function showRecording({ recording: trace = null, notRecorded = null, event }) {
   byId('recorded').replaceChildren();
-  const last = trace?.stuck?.waits.at(-1)?.event ?? 0;
-  const found = trace && { trace, event: last, origin: /** @type {const} */ ('here'), beside: true };
+  const first = event ?? trace?.stuck?.waits.at(-1)?.event ?? 0;
+  const found = trace && { trace, event: first, origin: /** @type {const} */ ('here'), beside: true };
   const element = await recording({ recording: found, notRecorded, hang: trace?.stuck?.text ?? null });
   if (element) byId('recorded').replaceChildren(element);
 }

@@ -5,17 +5,20 @@
 #include <err.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SIZE = PIPE_BUF + 1, COUNT = 500 }; /* per writer */
+enum { SIZE = PIPE_BUF + 1 };
+
+static int count = 500; /* messages of each writer; an argument is another number */
 
 /* Every byte of a message is the same letter. */
 static void write_messages(int fd, char letter) {
     char message[SIZE];
     memset(message, letter, sizeof message);
-    for (int n = 0; n < COUNT; n++)
+    for (int n = 0; n < count; n++)
         if (write(fd, message, sizeof message) != sizeof message)
             err(3, "write");
     _exit(0);
@@ -23,18 +26,21 @@ static void write_messages(int fd, char letter) {
 
 /* Read a whole message. Returns 0 at end of file. */
 static int read_message(int fd, char message[SIZE]) {
-    for (int count = 0; count < SIZE;) {
-        ssize_t more = read(fd, message + count, SIZE - count);
+    for (int got = 0; got < SIZE;) {
+        ssize_t more = read(fd, message + got, SIZE - got);
         if (more <= 0)
             return 0;
-        count += more;
+        got += more;
     }
     return 1;
 }
 
 int main(int argc, char **argv) {
-    (void)argc, (void)argv;
     setlinebuf(stdout);
+    if (argc > 1)
+        count = atoi(argv[1]);
+    if (count < 1)
+        errx(2, "The number of messages must be at least 1; got \"%s\"", argv[1]);
     int ends[2];
     if (pipe(ends))
         err(3, "pipe");
@@ -46,6 +52,7 @@ int main(int argc, char **argv) {
             write_messages(ends[1], letter);
     }
     close(ends[1]);
+    usleep(20000); /* a slow reader: the pipe becomes full */
 
     static char message[SIZE];
     int received = 0, mixed = 0;

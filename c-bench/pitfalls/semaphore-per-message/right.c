@@ -13,9 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { COUNT = 10000, SIZE = 64, ROUNDS = 5 };
+enum { SIZE = 64, ROUNDS = 5 };
 /* The two processes wait for each other once per batch, and the messages cost only the copying. */
 enum { BATCH = 500 }; /* messages per use of a semaphore */
+
+static int count = 10000; /* messages; an argument is another number, for a single round */
 
 static struct {
     sem_t free, filled;
@@ -69,16 +71,16 @@ static double run(void (*put)(const char *, int), void (*take)(char *, int), lon
     if (reader < 0)
         err(3, "fork");
     if (reader == 0) {
-        for (int n = 0; n < COUNT; n++)
+        for (int n = 0; n < count; n++)
             take(message, n);
         _exit(0);
     }
-    for (int n = 0; n < COUNT; n++)
+    for (int n = 0; n < count; n++)
         put(message, n);
     waitpid(reader, NULL, 0);
     clock_gettime(CLOCK_MONOTONIC, &end);
     *sleeps += count_sleeps() - before;
-    return ((end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec)) / COUNT;
+    return ((end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec)) / count;
 }
 
 static int by_value(const void *a, const void *b) {
@@ -87,23 +89,27 @@ static int by_value(const void *a, const void *b) {
 }
 
 int main(int argc, char **argv) {
-    (void)argc, (void)argv;
     setlinebuf(stdout);
+    int rounds = argc > 1 ? 1 : ROUNDS;
+    if (argc > 1)
+        count = atoi(argv[1]);
+    if (count < 1 || count % BATCH)
+        errx(2, "The number of messages must be a multiple of %d; got \"%s\"", BATCH, argv[1]);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED || sem_init(&shared->free, 1, 1) || sem_init(&shared->filled, 1, 0) || pipe(ends))
         err(3, "setup");
     double pipe_ns[ROUNDS], shared_ns[ROUNDS];
     long pipe_sleeps = 0, shared_sleeps = 0;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         pipe_ns[round] = run(pipe_send, pipe_receive, &pipe_sleeps);
         shared_ns[round] = run(shared_send, shared_receive, &shared_sleeps);
     }
-    qsort(pipe_ns, ROUNDS, sizeof *pipe_ns, by_value);
-    qsort(shared_ns, ROUNDS, sizeof *shared_ns, by_value);
-    double through_pipe = pipe_ns[ROUNDS / 2], through_memory = shared_ns[ROUNDS / 2];
+    qsort(pipe_ns, rounds, sizeof *pipe_ns, by_value);
+    qsort(shared_ns, rounds, sizeof *shared_ns, by_value);
+    double through_pipe = pipe_ns[rounds / 2], through_memory = shared_ns[rounds / 2];
     printf("pipe = %.0f ns\nsharedMemory = %.0f ns\n", through_pipe, through_memory);
-    printf("pipeSleeps = %.3f per message\n", (double)pipe_sleeps / COUNT / ROUNDS);
-    printf("sharedMemorySleeps = %.3f per message\n", (double)shared_sleeps / COUNT / ROUNDS);
+    printf("pipeSleeps = %.3f per message\n", (double)pipe_sleeps / count / rounds);
+    printf("sharedMemorySleeps = %.3f per message\n", (double)shared_sleeps / count / rounds);
     printf("A message took %.0f ns through the pipe, and %.0f ns through shared memory.\n", through_pipe,
            through_memory);
     return through_memory < through_pipe ? 0 : 1;
