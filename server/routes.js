@@ -11,6 +11,7 @@ const { sourceOf } = require('../lib/experiments/documents.js');
 const { Comparisons } = require('./comparisons.js');
 const { HttpError } = require('./http-error.js');
 const { lessonRoutes } = require('./lessons.js');
+const { oneATurn } = require('./one-a-turn.js');
 const { pitfallRoutes } = require('./pitfalls.js');
 const schema = require('./request-schema.js');
 const { BENCH, csvOf, kindOf, textOf } = require('./run-kinds.js');
@@ -132,6 +133,7 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
     response.set('cache-control', 'no-store');
     next();
   });
+  router.use(oneATurn());
   router.use(express.json({ limit: BODY_LIMIT, strict: false, inflate: false }));
 
   router.get('/mechanisms', async (_request, response) => {

@@ -40,6 +40,8 @@ class RunStore {
   #log;
   /** What the list shows of each file; null if it is invalid. @type {Map<string, {stamp: string, line: Line | null}>} */
   #lines = new Map();
+  /** The list that is being made; null if a file has changed since. @type {Promise<Line[]> | null} */
+  #listing = null;
 
   /** @param {string} folder @param {import('pino').Logger} log */
   constructor(folder, log) {
@@ -67,8 +69,22 @@ class RunStore {
     return this.#ids().length >= MAX_RUNS;
   }
 
-  /** A line for each valid run; of more than MAX_RUNS files, the newest. @returns {Promise<Line[]>} */
-  async list() {
+  /**
+   * A line for each valid run; of more than MAX_RUNS files, the newest. Calls share one reading of the folder: many clients would
+   * otherwise make the lab read the same files at the same time.
+   * @returns {Promise<Line[]>}
+   */
+  list() {
+    if (this.#listing) return this.#listing;
+    const listing = this.#list().finally(() => {
+      if (this.#listing === listing) this.#listing = null;
+    });
+    this.#listing = listing;
+    return listing;
+  }
+
+  /** @returns {Promise<Line[]>} */
+  async #list() {
     const found = this.#ids().flatMap((id) => this.#find(id) ?? []);
     const files = found.sort((a, b) => b.mtimeMs - a.mtimeMs).slice(0, MAX_RUNS);
     /** @type {Line[]} */
@@ -120,6 +136,7 @@ class RunStore {
 
   /** @param {RunFile} run @returns {boolean} false if it could not be written */
   save(run) {
+    this.#listing = null;
     const text = textOf(run);
     try {
       if (Buffer.byteLength(text) > MAX_FILE_BYTES) throw new Error(`it has more than ${MAX_FILE_BYTES} bytes`);
@@ -134,6 +151,7 @@ class RunStore {
 
   /** @param {string} id */
   remove(id) {
+    this.#listing = null;
     if (existsSync(this.#path(id))) rmSync(this.#path(id));
     this.#lines.delete(id);
   }
