@@ -44,6 +44,9 @@ function readClock() {
   return !spent;
 }
 
+/** Would take() return true? Counts nothing. */
+const isTimeLeft = () => (left > 1 ? !spent : readClock());
+
 /** The first reading in this turn. @param {number} time */
 function start(time) {
   readAt = time;
@@ -69,7 +72,7 @@ function resumeAll(waiting) {
   shared = all.length > 1;
   waiting.clear();
   let next = 0;
-  while (next < all.length && !spent) all[next++].resume();
+  while (next < all.length && (next === 0 ? !spent : isTimeLeft())) all[next++].resume();
   const again = [...waiting];
   waiting.clear();
   for (const each of [...all.slice(next), ...again]) waiting.add(each);
@@ -130,6 +133,11 @@ function resumeNext(resumable) {
   }
 }
 
+/** `resumable` keeps the process alive from now on. If it is to be resumed, that must happen even if nothing else does. @param {Resumable} resumable */
+function reference(resumable) {
+  if (delayed.delete(resumable)) resumeNext(resumable);
+}
+
 /** Fulfilled in the next turn of the event loop. @returns {Promise<void>} */
 function nextTurn() {
   return new Promise((resolve) => {
@@ -137,4 +145,4 @@ function nextTurn() {
   });
 }
 
-module.exports = { take, recheck, copies, isSpent, isShared, resumeNext, nextTurn };
+module.exports = { take, recheck, copies, isSpent, isShared, resumeNext, reference, nextTurn };

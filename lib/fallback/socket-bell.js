@@ -4,7 +4,7 @@
 const { clearInterval, setInterval } = require('node:timers');
 const { now, setImmediate } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
-const { resumeNext } = require('../channel/turn.js');
+const { reference, resumeNext } = require('../channel/turn.js');
 const { sleepAnew } = require('./memory.js');
 const { Receiver } = require('./receiver.js');
 const { Sender } = require('./sender.js');
@@ -103,8 +103,9 @@ class SocketBell {
   /** @param {boolean} yes */
   keepAlive(yes) {
     this.unreferenced = !yes;
-    if (yes) this.#socket.ref();
-    else this.#socket.unref();
+    if (!yes) return void this.#socket.unref();
+    this.#socket.ref();
+    reference(this); // while the socket is paused, it does not keep the process alive
   }
 
   ring() {

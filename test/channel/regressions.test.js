@@ -397,6 +397,34 @@ test('channels that do not keep the process alive take turns', async () => {
   expect(served).toBe(true);
 });
 
+// One that spent the turn without counting, as a look does, came first in each turn, and nothing was left for the other.
+test('what was not served in one turn comes first in the next', async () => {
+  let served = 0;
+  let turns = 0;
+  const looker = {
+    unreferenced: false,
+    resume() {
+      turn.recheck();
+      turn.take(); // the turn begins
+      const began = performance.now();
+      while (performance.now() - began < 1 /* longer than a turn */);
+      turn.recheck();
+      if (++turns < 20) turn.resumeNext(looker);
+    },
+  };
+  const other = {
+    unreferenced: false,
+    resume() {
+      if (turn.take()) served = turns;
+      else turn.resumeNext(other);
+    },
+  };
+  turn.resumeNext(looker);
+  turn.resumeNext(other);
+  while (turns < 20) await turn.nextTurn();
+  expect(served).toBe(1); // in the second turn, before the looker
+});
+
 // After many small messages, the clock was read for every 64th: 64 large ones, which took seconds, were received in one turn.
 test.each(['for await', 'receive'])('a turn of the event loop ends after one large message (%s)', async (way) => {
   const capacity = 2 ** 26;

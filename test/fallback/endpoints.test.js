@@ -70,6 +70,25 @@ describe('two processes', () => {
     expect(await channel.closed).toBe('peer-died');
   });
 
+  // While its socket was paused for the rest of a turn, nothing kept the process alive.
+  test('keep running as long as they wait for messages', async () => {
+    const server = closing(await listen(newPath(), { transport: 'socket' }));
+    const script = `require(${library}).connect(${JSON.stringify(server.path)}, { transport: 'socket' }).then(async (channel) => {
+      let bytes = 0;
+      process.on('exit', () => console.log(bytes));
+      for await (const message of channel) bytes += message.length;
+      await channel.close(); });`;
+    const { ended } = run(script);
+    const channel = closing(await server.accept());
+    await server.close();
+    const message = Buffer.alloc(10_000);
+    try {
+      for (let i = 0; i < 3000; i++) await channel.send(message);
+    } catch {} // the peer has ended: the number of bytes says so
+    await channel.close();
+    expect(await ended).toEqual({ ...success, output: '30000000\n' });
+  });
+
   test('deliver what was sent before process.exit()', async () => {
     const server = closing(await listen(newPath(), SOCKET));
     const script = `require(${library}).connect(${JSON.stringify(server.path)}, { transport: 'socket' }).then((channel) => {
