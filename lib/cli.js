@@ -116,6 +116,15 @@ function reportError(error, signal, program) {
   throw error;
 }
 
+/** Node and the packages need the current folder in many places, and say only "uv_cwd" where there is none. */
+function checkFolder() {
+  try {
+    process.cwd();
+  } catch {
+    throw new CrossingsError('ERR_USAGE', 'The current folder does not exist any more. Change to one that does.');
+  }
+}
+
 /**
  * Runs this process's command line.
  * @param {CommandMaker[]} [more] commands that lib/ does not have
@@ -130,6 +139,7 @@ async function runCommandLine(more = []) {
   });
   const program = buildProgram([...COMMANDS, ...more], signal);
   try {
+    checkFolder();
     await program.parseAsync();
   } catch (error) {
     process.exitCode = reportError(error, signal, program);

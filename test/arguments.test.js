@@ -1,8 +1,9 @@
 'use strict';
+const { spawnSync } = require('node:child_process');
 const { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const { cli, cliEach, leftovers, run, untilNothingIsLeft } = require('./support.js');
+const { cli, cliEach, leftovers, root, run, untilNothingIsLeft } = require('./support.js');
 
 /** One line, and nothing else. @param {string} text */
 const isOneSentence = (text) => /^[A-Z-][^\n]*[.'"]\n$/.test(text);
@@ -135,4 +136,23 @@ describe('crossings-bench, used alone, refuses in the same way', () => {
 
 test.each(['--help', 'bench --help', 'doctor --help', '--version'])('crossings %s succeeds', (args) => {
   expect(cli(args.split(' '))).toMatchObject({ status: 0, stderr: '' });
+});
+
+/** Runs a line of the shell that starts the command line as "$@". @param {string} line @param {string[]} args */
+const inShell = (line, args) =>
+  spawnSync('sh', ['-c', line, 'sh', process.execPath, join(root, 'server/cli.js'), ...args], { encoding: 'utf8' });
+
+test.each([['doctor'], ['trace', '--', 'true'], ['lab']])('%j in a folder that was removed is refused', (...args) => {
+  const folder = mkdtempSync(join(tmpdir(), 'removed-'));
+  const { status, stderr } = inShell(`cd '${folder}' && rmdir '${folder}' && "$@"`, args);
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr: 'The current folder does not exist any more. Change to one that does.\n',
+  });
+});
+
+test('too few descriptors for a program are named', () => {
+  const { status, stderr } = inShell('ulimit -n 20; "$@"', ['trace', '--', 'true']);
+  expect(stderr).toMatch(/^Cannot run crossings-(trace|bench): too many open files \(ERR_PROGRAM\)\n$/); // Nodes need more or fewer
+  expect(status).toBe(1);
 });

@@ -144,7 +144,7 @@ async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) 
 function startProgram(name, args, onEvent, options = {}, onOutput = undefined) {
   const words = ['--parent', process.pid, '--output', 3, ...args].map(String);
   const child = spawn(programPath(name), words, { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], ...options });
-  const lines = /** @type {import('node:stream').Readable | undefined} */ (child.stdio[3]);
+  const lines = /** @type {import('node:stream').Readable | undefined} */ (child.stdio?.[3]); // none if it could not be started
   /** @type {unknown} */
   let failed = null;
   const take = (/** @type {(event: ProgramEvent) => void} */ listener) => (/** @type {string} */ line) => {
