@@ -186,12 +186,50 @@ describeInBrowser('the lessons', () => {
     await expectAccessible(page);
   });
 
-  test('a lesson that does not exist is a sentence', async () => {
-    await open('/lesson.html?name=99-nothing');
+  test('after a run, another guess is compared at once', async () => {
+    await open(`/lesson.html?name=${lessons[0].name}`);
+    await page.locator('#skip').click();
+    await page.locator('#show-shipped').click();
+    await page.locator('#verdict', { hasText: /^The figures say: / }).waitFor();
+    await page.locator('input[name=guess]').first().check();
+    await page.locator('#answer').click();
+    expect(await page.textContent('#verdict')).toMatch(/^You guessed: About as long.*The figures say: /);
+    expect(await focused()).toBe('why-title');
+  });
+
+  test('what was compared with an earlier run disappears with that run', async () => {
+    await open(`/lesson.html?name=${lessons[0].name}`);
+    await page.locator('#skip').click();
+    await page.locator('#show-shipped').click();
+    await page.locator('#tries button').first().click();
+    await page.locator('#comparison').waitFor();
+    expect(await page.innerText('#comparison')).toMatch(/another machine[\s\S]*this try/);
+    await page.locator('#show-shipped').click();
+    await page.locator('#comparison').waitFor({ state: 'hidden' });
+  });
+
+  test('where the page may not copy, the command is selected and a sentence says what to do', async () => {
+    await open(`/lesson.html?name=${lessons[0].name}`);
+    await page.evaluate(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error('not permitted'));
+    });
+    await page.locator('#skip').click();
+    await tabTo('#copy');
+    await page.keyboard.press('Enter');
+    await page.locator('.copied', { hasText: 'press Ctrl+C' }).waitFor();
+    expect(await page.evaluate(() => String(getSelection()))).toBe('npx crossings-lab lesson 1');
+    await expectAccessible(page);
+  });
+
+  test('a lesson that does not exist is a sentence, and without a name there is the list', async () => {
+    await open(`/lesson.html?name=99-nothing${'x'.repeat(300)}`, { viewport: { width: 390, height: 800 } });
     await page.locator('#page-error').waitFor();
     expect(await page.textContent('#page-error')).toMatch(
-      /^The lesson must be one of 01-kernel.*; got "99-nothing"\.$/,
+      /^The lesson must be one of 01-kernel.*; got "99-nothingx+"\.$/,
     );
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    await page.goto(`${lab.baseUrl}/lesson.html`);
+    await page.locator('#lessons a').first().waitFor();
     page.troubles().length = 0; // the browser reports the 404
   });
 });

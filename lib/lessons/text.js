@@ -49,6 +49,10 @@ const idOf = (term) => `term-${term.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`;
 /** Where a tag or a whole code element ends; terms in them are left alone, unless the code is nothing but the term. */
 const PIECES = /(<code>[\s\S]*?<\/code>|<pre>[\s\S]*?<\/pre>|<a [\s\S]*?<\/a>|<button[\s\S]*?<\/button>|<[^>]+>)/;
 
+/** A term with the full stop or comma after it: after a button a line may end, so both are kept together. */
+const PUNCTUATED =
+  /(?:<(strong|em)>)?<button type="button" class="term"[^>]*>(?:(?!<\/button>)[\s\S])*<\/button>(?:<\/\1>)?[.,;:!?)”]+/g;
+
 /**
  * Makes the first place of each term a button that opens its explanation. Terms are taken from the set once they are found.
  * @param {string} html
@@ -78,7 +82,7 @@ function explainTerms(html, terms) {
       pieces[at].slice(place + found.length),
     );
   }
-  return pieces.join('');
+  return pieces.join('').replace(PUNCTUATED, '<span class="kept">$&</span>');
 }
 
 module.exports = { explainTerms, idOf, readGlossary, sectionsOf, toHtml, toInlineHtml, worksheetOf };

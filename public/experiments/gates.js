@@ -2,6 +2,7 @@
 // made it, what refused it, and the same attempt where nothing forbids it. It shows a recording.
 import { announce } from '../shared/announce.js';
 import { call, isLive } from '../shared/api.js';
+import { offerCopy } from '../shared/clipboard.js';
 import { byId, h, showParagraphs, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
 import { makeTable } from './figure.js';
@@ -92,12 +93,7 @@ function show(file) {
 /** @param {Error} error */
 const fail = (error) => showText(byId('page-error'), error.message);
 
-byId('copy').addEventListener('click', () =>
-  navigator.clipboard
-    .writeText(byId('command').textContent)
-    .then(() => announce('Command copied.'))
-    .catch(fail),
-);
+offerCopy(byId('copy'), byId('command'));
 
 /** Try everything again, on this machine. */
 async function record() {

@@ -1,7 +1,7 @@
 // The page of an experiment. The address names the experiment (?name=sweep) and what is shown (#run=ID); a run in progress is
 // followed live.
-import { announce } from '../shared/announce.js';
 import { call, isLive } from '../shared/api.js';
+import { offerCopy } from '../shared/clipboard.js';
 import { confirmDelete, setUpConfirm } from '../shared/confirm.js';
 import { explainForm } from '../shared/copy.js';
 import { byId, fillRows, h, showText } from '../shared/dom.js';
@@ -95,11 +95,6 @@ async function showSavedRuns() {
   fillRows(byId('saved-rows'), own.map(row));
 }
 
-async function copyCommand() {
-  await navigator.clipboard.writeText(byId('command').textContent);
-  announce('Command copied.');
-}
-
 /** @param {string} sentence */
 const fail = (sentence) => showText(byId('page-error'), sentence);
 
@@ -136,7 +131,7 @@ async function main() {
     event.preventDefault();
     session.start({ experiment: name, ...chosen() });
   });
-  byId('copy').addEventListener('click', () => copyCommand().catch(report));
+  offerCopy(byId('copy'), byId('command'));
   if (!isLive) await showCopy();
   if (runningKind === name && !location.hash) location.replace(`#run=${running}`);
   else if (runningKind === name) session.follow(running);

@@ -1,6 +1,7 @@
 // The page of a lesson: predict, run, see, why, try. Each step appears when the one before is done, and gets the focus.
 import { announce } from '../shared/announce.js';
 import { isLive, NEEDS_LAB } from '../shared/api.js';
+import { offerCopy } from '../shared/clipboard.js';
 import { needsLab } from '../shared/copy.js';
 import { byId, h, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
@@ -85,15 +86,20 @@ async function showRun(run) {
   byId('theatre').replaceChildren(...inTheatre);
   byId('output').replaceChildren(...moments(lesson, run.moments), recorded ?? '', outputOf(run.output));
   showText(byId('origin'), originOf(run));
+  byId('comparison').hidden = true; // with a run that is no longer shown
+  if (run.why !== null) showRest(run, run.why);
+  // Last, so that the page is long enough to scroll there.
   begin('see', run.trouble ?? 'The run has ended. Its figures follow.');
-  if (run.why === null) return;
-  setHtml(/** @type {Element} */ (byId('why').querySelector('.text')), run.why);
+}
+
+/** What follows the figures. @param {LessonRunAnswer} run @param {string} why */
+function showRest(run, why) {
+  setHtml(/** @type {Element} */ (byId('why').querySelector('.text')), why);
   showVerdict(run);
   byId('why').hidden = false;
   if (lesson.tries.length > 0) byId('try').hidden = false;
   if (lesson.pitfalls.length > 0) byId('pitfalls').hidden = false;
   byId('onward').hidden = false;
-  showSteps();
   finish(lesson.name);
 }
 
@@ -104,7 +110,9 @@ async function showTry(run) {
   showText(byId('try-error'), run.trouble ?? '');
   const shared = Object.keys(run.figures).some((name) => baseline && name in baseline.figures);
   const runs = [
-    ...(shared && baseline ? [{ name: 'first run', figures: baseline.figures }] : []),
+    ...(shared && baseline
+      ? [{ name: baseline.origin === 'here' || !isLive ? 'first run' : 'another machine', figures: baseline.figures }]
+      : []),
     { name: shared ? 'this try' : 'this run', figures: run.figures },
   ];
   const drawn = shared && lesson.see?.figures ? bars(lesson.see, runs) : table(runs, lesson.see?.labels);
@@ -120,7 +128,8 @@ async function showTry(run) {
     h('p', { class: 'soft small' }, originOf(run), ' ', h('code', {}, run.terminal)),
   );
   byId('comparison').hidden = false;
-  byId('comparison-title').focus();
+  byId('comparison-title').focus({ preventScroll: true });
+  byId('tries').scrollIntoView({ block: 'start' }); // the other changes stay in reach
   announce(`${label}: the run has ended.`);
 }
 
@@ -141,7 +150,7 @@ function setRunning(running, after) {
   after?.after(byId('running'));
   byId('running').hidden = !running;
   if (running) showProgress({ doing: 'one moment', fraction: null });
-  for (const button of document.querySelectorAll('#start, #tries button')) {
+  for (const button of document.querySelectorAll('#start, #show-shipped, #tries button')) {
     /** @type {HTMLButtonElement} */ (button).setAttribute('aria-disabled', String(running));
   }
 }
@@ -229,7 +238,9 @@ function showLesson() {
   showNeighbor(lesson.next, 'next', 'Next');
   const first = lesson.shipped.find((candidate) => candidate.try === null);
   byId('show-shipped').hidden = !first || !isLive;
-  byId('show-shipped').addEventListener('click', () => first && showRun(first));
+  byId('show-shipped').addEventListener('click', () => {
+    if (first && byId('running').hidden) showRun(first);
+  });
   if (!isLive) explainCopy(first !== undefined);
   byId('predict').hidden = false;
   byId('steps').hidden = false;
@@ -241,16 +252,16 @@ function listen() {
     event.preventDefault();
     const chosen = new FormData(byId('question')).get('guess');
     guess = chosen === null ? null : Number(chosen);
-    begin('run', guess === null ? 'No guess.' : 'Your guess is saved. Run the program to check it.');
+    if (guess === null) return begin('run', 'No guess.');
+    if (!baseline || byId('why').hidden) return begin('run', 'Your guess is saved. Run the program to check it.');
+    showVerdict(baseline); // it has run already
+    begin('why', byId('verdict').textContent ?? '');
   });
   byId('skip').addEventListener('click', () => begin('run', 'The question was skipped.'));
   byId('start').addEventListener('click', () => run(null, 'run-error'));
   byId('cancel').addEventListener('click', () => canceling.abort());
   byId('print').addEventListener('click', () => print());
-  byId('copy').addEventListener('click', async () => {
-    await navigator.clipboard.writeText(byId('terminal').textContent);
-    announce('Command copied.');
-  });
+  offerCopy(byId('copy'), byId('terminal'));
   for (const box of document.querySelectorAll('[popover]')) placeBeside(/** @type {HTMLElement} */ (box));
 }
 
@@ -266,7 +277,9 @@ function placeBeside(box) {
 }
 
 async function main() {
-  lesson = await lessonNamed(new URLSearchParams(location.search).get('name') ?? '');
+  const name = new URLSearchParams(location.search).get('name');
+  if (!name) return location.replace('lessons.html'); // to choose one
+  lesson = await lessonNamed(name);
   showLesson();
   listen();
 }
