@@ -169,8 +169,11 @@ describe('the run that ships', () => {
     if (pitfall.wrong.notRecorded) expect(run?.notRecorded).toBe(pitfall.wrong.notRecorded);
     else expect(run?.recording?.events.length).toBeGreaterThan(0);
     // The event that is shown first is the one that the pitfall names.
-    const { call } = pitfall.wrong.recorded?.moment ?? {};
-    if (call) expect(run?.recording?.events[run.event ?? 0].name).toBe(call);
+    const { moment } = pitfall.wrong.recorded ?? {};
+    const event = run?.recording?.events[run.event ?? 0];
+    if (moment) expect(event?.name).toBe(moment.call);
+    if (moment?.fails) expect(event?.result).toMatch(/^-1 E/);
+    if (moment?.sleeps) expect(event?.sleeps).toBeGreaterThan(0);
   });
 
   test('all of them together are small', () => {

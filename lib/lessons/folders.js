@@ -9,8 +9,8 @@ const { inOrder } = require('./pitfall-groups.js');
 /** @typedef {{figure: string, than?: string, below?: number, atLeast?: number, equals?: number}} Condition */
 /**
  * The event of a recording that is shown first: the first one of this call on a line that contains this text; if wanted, the first
- * that slept, or that never returned.
- * @typedef {{call: string, line?: string, sleeps?: true, hangs?: true}} Moment
+ * that slept, that never returned, or that failed.
+ * @typedef {{call: string, line?: string, sleeps?: true, hangs?: true, fails?: true}} Moment
  */
 /** A short run that is recorded beside the one that is measured. @typedef {{args: string[], moment?: Moment}} Recorded */
 /**

@@ -88,15 +88,12 @@ async function observe(pitfall, which, control) {
  * @param {Pitfall} pitfall
  * @param {AbortSignal} [signal]
  */
-async function recordWrong({ folder, wrong: { program, args = [], recorded = {}, notRecorded: why } }, signal) {
-  if (why) return { recording: null, notRecorded: why };
-  const what = { folder, program, args: recorded.args ?? args };
+async function recordWrong(pitfall, signal) {
+  const { folder, wrong } = pitfall;
+  if (wrong.notRecorded) return { recording: null, notRecorded: wrong.notRecorded };
+  const what = { folder, program: wrong.program, args: wrong.recorded?.args ?? wrong.args ?? [] };
   const { recording = null, notRecorded = null } = await recordBeside(what, { signal });
-  return {
-    recording,
-    notRecorded,
-    ...(recording && recorded.moment && { event: momentOf(recorded.moment, recording) }),
-  };
+  return { recording, notRecorded, ...firstShown(pitfall, recording) };
 }
 
 /** The source of both programs. @param {Pitfall} pitfall */
@@ -143,10 +140,17 @@ async function runPitfall(pitfall, { signal, onLine, onObserved } = {}) {
   };
 }
 
+/** The event of a recording that the page shows first, if the pitfall names one. @param {Pitfall} pitfall @param {import('./recorded.js').ProgramTrace | null} recording */
+function firstShown({ wrong: { recorded } }, recording) {
+  return recording && recorded?.moment ? { event: momentOf(recorded.moment, recording) } : {};
+}
+
 /** The run that ships with a pitfall, without its sources; null if there is none. @param {Pitfall} pitfall @returns {Omit<PitfallFile, 'sources'> | null} */
-function shippedRun({ folder }) {
-  const path = join(folder, 'shipped.json');
-  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
+function shippedRun(pitfall) {
+  const path = join(pitfall.folder, 'shipped.json');
+  if (!existsSync(path)) return null;
+  const run = JSON.parse(readFileSync(path, 'utf8'));
+  return { ...run, ...firstShown(pitfall, run.recording) };
 }
 
 /** All pitfalls, in the order of their groups, and a sentence for each folder that is invalid. */

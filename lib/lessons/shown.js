@@ -37,14 +37,18 @@ function hangOf(lesson, run) {
 /** The number of the event that the lesson is about. @param {Moment | undefined} moment @param {ProgramTrace} trace */
 function momentOf(moment, { events, sources }) {
   if (!moment) return 0;
-  const { call, line: text, sleeps, hangs } = moment;
+  const { call, line: text, sleeps, hangs, fails } = moment;
   /** @param {ProgramTrace['events'][number]} event */
   const isMeant = ({ name, source }) => {
     const line = source && (sources[source.file] ?? '').split('\n')[source.line - 1];
     return name === call && (text === undefined || Boolean(line?.includes(text)));
   };
   const exact = events.findIndex(
-    (event) => isMeant(event) && (!sleeps || event.sleeps > 0) && (!hangs || event.end === null),
+    (event) =>
+      isMeant(event) &&
+      (!sleeps || event.sleeps > 0) &&
+      (!hangs || event.end === null) &&
+      (!fails || event.result.startsWith('-1 ')),
   );
   return Math.max(exact < 0 ? events.findIndex(isMeant) : exact, 0);
 }
