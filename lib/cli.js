@@ -17,11 +17,32 @@ const { gatesCommand } = require('./trace/gates/command.js');
 
 const SIGNALS = /** @type {const} */ ({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 });
 
-/** Aborted by the first termination signal; the reason is the signal's name. */
+/** These compute without a pause and have nothing to clean up. A signal ends them at once. */
+const UNINTERRUPTIBLE = ['compare'];
+
+function stopListening() {
+  for (const name of Object.keys(SIGNALS)) process.removeAllListeners(name);
+}
+
+/** Aborted by the first termination signal; the reason is the signal's name. The second ends this process, after its 'exit' event. */
 function abortOnSignal() {
   const controller = new AbortController();
-  for (const name of Object.keys(SIGNALS)) process.once(name, () => controller.abort(name));
+  for (const [name, number] of Object.entries(SIGNALS)) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(128 + number);
+      controller.abort(name);
+    });
+  }
   return controller.signal;
+}
+
+/** When Node exits, it resets the terminal that it was started from, and aborts if that has gone. The signal ends it before. */
+function exitByHangup() {
+  if (![process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)) return;
+  process.once('exit', () => {
+    stopListening();
+    process.kill(process.pid, 'SIGHUP');
+  });
 }
 
 /** Gives a command and its subcommands the settings of their parent. @param {Command} command @param {Command} parent */
@@ -54,6 +75,9 @@ function buildProgram(commands, signal) {
     .configureOutput({ writeErr: () => {} }) // reportError() writes the one sentence
     .showSuggestionAfterError(true);
   program.enablePositionalOptions();
+  program.hook('preAction', (_program, command) => {
+    if (UNINTERRUPTIBLE.includes(command.name())) stopListening();
+  });
   for (const make of commands) program.addCommand(inheriting(make(signal), program));
   return program;
 }
@@ -143,6 +167,7 @@ async function runCommandLine(more = []) {
     await program.parseAsync();
   } catch (error) {
     process.exitCode = reportError(error, signal, program);
+    if (signal.reason === 'SIGHUP') exitByHangup();
   }
 }
 

@@ -146,7 +146,10 @@ function extentOf(folder) {
  */
 async function exportLab(given, { runs = SHIPPED_RUNS, signal } = {}) {
   const path = checkFolder(given);
+  /** @type {string | null} */
   let beside = null;
+  const clean = () => beside && rmSync(beside, { recursive: true, force: true });
+  process.once('exit', clean); // a second Ctrl-C ends this process before it gets any further
   try {
     beside = mkdtempSync(join(dirname(path), `.${basename(path)}-`));
     const copy = join(beside, 'copy'); // whose permissions are the usual ones
@@ -160,7 +163,8 @@ async function exportLab(given, { runs = SHIPPED_RUNS, signal } = {}) {
     if (signal?.aborted || error instanceof CrossingsError) throw error;
     throw new CrossingsError('ERR_WRITE', `Cannot write ${given}: ${reasonOf(error)}`);
   } finally {
-    if (beside) rmSync(beside, { recursive: true, force: true });
+    clean();
+    process.off('exit', clean);
   }
 }
 

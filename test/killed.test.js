@@ -1,6 +1,6 @@
 'use strict';
 // Whatever is killed, at whatever moment: the other processes notice and exit, and nothing is left behind.
-const { readFileSync, readdirSync, rmSync } = require('node:fs');
+const { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { inCi, testInCi } = require('./in-ci.js');
@@ -24,6 +24,8 @@ const endOf = (child) =>
     });
     child.on('close', (status, signal) => resolve({ status, signal, stdout }));
   });
+
+const SHIPPED = join(root, 'server', 'recordings', 'runs');
 
 const endless = (/** @type {string} */ mechanism) => ['--mechanism', mechanism, '--messages', '1000000000'];
 
@@ -103,6 +105,50 @@ describe('crossings bench', () => {
     await result;
     await untilNothingIsLeft(before);
   });
+});
+
+/** The processor time that a process has used, in seconds. @param {number | undefined} pid */
+const processorSeconds = (pid) => {
+  const words = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return (Number(words[11]) + Number(words[12])) / 100; // utime and stime, in clock ticks
+};
+
+// The handler of the signal never ran, because the computation does not yield.
+test('crossings compare ends at once when it is stopped', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'compared-'));
+  const runs = readdirSync(SHIPPED).map((name) => JSON.parse(readFileSync(join(SHIPPED, name), 'utf8')));
+  const shipped = runs.find(({ schema }) => schema === 'crossings/run/1');
+  const files = ['a', 'b'].map((id) => {
+    const samples = Array.from({ length: 400 }, (_, i) => 1000 + ((i * 7919) % 100));
+    const results = Array.from({ length: 100 }, (_, i) => {
+      const result = structuredClone(shipped.results[0]);
+      result.throughput.messagesPerSecond.samples = samples;
+      result.roundTrip.distribution.length = 1;
+      return { ...result, mechanism: `made-${i}` };
+    });
+    const path = join(folder, `${id}.json`);
+    writeFileSync(path, JSON.stringify({ ...shipped, id, results }));
+    return path;
+  });
+  const child = start(process.execPath, [join(root, 'lib', 'cli.js'), 'compare', ...files]);
+  const result = endOf(child);
+  await until(() => processorSeconds(child.pid) > 1.5);
+  child.kill('SIGINT');
+  expect(await result).toEqual({ status: null, signal: 'SIGINT', stdout: '' });
+  rmSync(folder, { recursive: true });
+});
+
+test.each([30, 60])('an export that is stopped twice within %i ms leaves nothing', async (ms) => {
+  const folder = mkdtempSync(join(tmpdir(), 'exported-'));
+  const child = start(process.execPath, [join(root, 'server', 'cli.js'), 'lab', '--export', join(folder, 'site')]);
+  const result = endOf(child);
+  await until(() => readdirSync(folder).length > 0);
+  child.kill('SIGINT');
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  child.kill('SIGINT');
+  expect(await result).toMatchObject({ status: 130 });
+  expect(readdirSync(folder)).toEqual([]);
+  rmSync(folder, { recursive: true });
 });
 
 describe('a sample of bench node', () => {

@@ -5,23 +5,24 @@ const { CrossingsError } = require('./errors.js');
 
 const MAX_REASON_LENGTH = 1000; // characters of the message
 const MAX_NAME_LENGTH = 100; // of the name, and of the code
+const NO_REASON = 'The handler threw a value that cannot be converted to a string.';
 const MAX_REFUSAL_BYTES = 4 * (MAX_REASON_LENGTH + 2 * MAX_NAME_LENGTH) + 2; // the rest of a longer one is ignored
 
 /** The payload of a refusal. @param {any} error whatever a handler threw */
 function refusalOf(error) {
-  const reason = part(() => error?.message ?? error, MAX_REASON_LENGTH);
+  const reason = part(() => error?.message ?? error, MAX_REASON_LENGTH) ?? NO_REASON;
   const isError = isNativeError(error); // of any realm
-  const name = isError ? part(() => error.name, MAX_NAME_LENGTH) : '';
-  const code = isError ? part(() => /** @type {any} */ (error).code ?? '', MAX_NAME_LENGTH) : '';
-  return Buffer.from(name === '' && code === '' ? reason : `${reason}\0${name}\0${code}`);
+  const name = isError ? part(() => error.name, MAX_NAME_LENGTH) : undefined;
+  const code = isError ? part(() => /** @type {any} */ (error).code ?? '', MAX_NAME_LENGTH) : undefined;
+  return Buffer.from(name || code ? `${reason}\0${name ?? ''}\0${code ?? ''}` : reason);
 }
 
-/** @param {() => unknown} read may throw @param {number} maxLength */
+/** @param {() => unknown} read may throw @param {number} maxLength @returns {string | undefined} undefined if it has no text */
 function part(read, maxLength) {
   try {
     return String(read()).slice(0, maxLength).replaceAll('\0', '\ufffd');
   } catch {
-    return 'The handler threw a value that cannot be converted to a string.'.slice(0, maxLength); // for example, an object without a prototype
+    return undefined; // for example, an object without a prototype
   }
 }
 

@@ -17,6 +17,7 @@ const PENDING = Symbol('pending');
 
 class Waiters {
   /** @type {InstanceType<typeof Queue<Waiter>>} */ #queue = new Queue();
+  /** @type {Waiter | null} */ #served = null; // its attempt is running
 
   get size() {
     return this.#queue.size;
@@ -36,6 +37,7 @@ class Waiters {
       const entry = this.#queue.add(waiter);
       if (signal === undefined) return;
       waiter.cleanUp = onAbort(signal, (reason) => {
+        if (this.#served === waiter) return; // decode() has aborted it: too late, since it has taken its message
         this.#queue.delete(entry);
         reject(reason);
         left();
@@ -51,12 +53,15 @@ class Waiters {
     for (let entry = this.#queue.first; entry !== null; entry = this.#queue.first) {
       if (!mayServe()) return;
       const waiter = entry.value;
+      this.#served = waiter;
       try {
         const value = waiter.attempt();
         if (value === PENDING) return;
         waiter.resolve(value);
       } catch (error) {
         waiter.reject(error);
+      } finally {
+        this.#served = null;
       }
       this.#queue.delete(entry);
       waiter.cleanUp();

@@ -104,7 +104,11 @@ function writeRun({ outcome }, labels = {}) {
  * @param {AbortSignal} signal
  */
 async function play(name, options, signal) {
-  if (name === undefined) return list(listLessons());
+  if (name === undefined) {
+    const [unused] = Object.keys(options);
+    if (unused) refuse(`--${unused} requires a lesson, as in \`npx crossings-lab lesson 3 --${unused} …\`.`);
+    return list(listLessons());
+  }
   const lesson = findLesson(name);
   const { try: wanted } = options;
   const tries = lesson.try ?? [];

@@ -56,6 +56,24 @@ async function trace(mechanism, options, signal) {
   }
 }
 
+/**
+ * Refuses options that have no meaning for what is traced.
+ * @param {Command} command after parsing
+ * @param {string[]} names
+ * @param {boolean} isCommand a command is traced, not a mechanism
+ */
+function refuseOthers(command, names, isCommand) {
+  const given = command.options.find(
+    (option) =>
+      names.includes(option.attributeName()) && command.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  if (!given) return;
+  const wanted = isCommand
+    ? 'a mechanism, as in `trace --messages 10 pipe`'
+    : `a command, as in \`trace ${given.flags} -- node app.js\``;
+  throw new CrossingsError('ERR_USAGE', `${given.long} is only for ${wanted}.`);
+}
+
 const EXAMPLES = `
 Examples:
   npx crossings-lab trace pipe                two processes that exchange messages through a pipe
@@ -81,7 +99,9 @@ function traceCommand(signal) {
     .option('--no-payloads', 'do not record the bytes that system calls transfer')
     .addHelpText('after', EXAMPLES)
     .action((first, others, options, command) => {
-      if (command.parent?.rawArgs.includes('--')) return traceProgram([first, ...others], options, signal);
+      const isCommand = command.parent?.rawArgs.includes('--');
+      refuseOthers(command, isCommand ? ['messages'] : ['timeout', 'lines', 'payloads'], isCommand);
+      if (isCommand) return traceProgram([first, ...others], options, signal);
       if (others.length) {
         const sentence = `Unexpected argument "${others[0]}"; to trace a command, write \`npx crossings-lab trace -- ${first} ${others[0]}\`.`;
         throw new CrossingsError('ERR_USAGE', sentence);

@@ -274,6 +274,43 @@ test.each(['write', 'destroy'])("an error thrown by a stream's %s callback is an
   expect((await runScript(script).ended).output).toBe('uncaughtException: own');
 });
 
+test('a decode that aborts the receive it works for loses no message', async () => {
+  const stop = new AbortController();
+  const decode = (/** @type {Buffer} */ bytes) => {
+    if (String(bytes) === '1') stop.abort(new Error('too late'));
+    return String(bytes);
+  };
+  const [a, b] = await pair({}, { decode });
+  const received = Promise.allSettled([undefined, stop.signal, stop.signal].map((signal) => b.receive({ signal })));
+  for (const message of ['0', '1', '2']) await a.send(message);
+  const [first, second, third] = await received;
+  expect([first, second]).toEqual(['0', '1'].map((value) => ({ status: 'fulfilled', value })));
+  expect(third).toMatchObject({ status: 'rejected', reason: { message: 'too late' } });
+  expect(await b.receive()).toBe('2');
+});
+
+test('a name or a code of an error that has no text is left out', async () => {
+  const [a, b] = await pair();
+  const textless = {
+    toString() {
+      throw new Error('no text');
+    },
+  };
+  b.onRequest(() => {
+    throw Object.assign(new Error('failed'), { name: textless, code: textless });
+  });
+  const failure = () => a.request('x').catch((/** @type {any} */ error) => error);
+  const plain = await failure();
+  expect(plain.message).toBe('failed');
+  expect(plain).not.toHaveProperty('cause');
+  b.onRequest(() => {
+    throw Object.assign(new TypeError('failed'), { code: textless });
+  });
+  const { cause } = await failure();
+  expect(cause).toMatchObject({ name: 'TypeError', message: 'failed' });
+  expect(cause).not.toHaveProperty('code');
+});
+
 test('a decode that closes the channel in a batch ends the loop, as it does without batches', async () => {
   const [a, b] = await pair({}, { decode: () => void b.close() });
   for (let i = 0; i < 3; i++) await a.send('x');
