@@ -1,6 +1,6 @@
 'use strict';
 // The machinery of `npm run test:long`, tried with parts that pass, fail, hang, crash, and leave things behind; and the short
-// forms of the long days and of the event loop under floods.
+// forms of the long days, of the event loop under floods, and of the random walks.
 const { spawn, spawnSync } = require('node:child_process');
 const { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -63,7 +63,7 @@ function isAlive(pid) {
 test('the list names the parts of this project', () => {
   const { status, stdout } = spawnSync(process.execPath, [script, '--list'], { encoding: 'utf8' });
   expect(status).toBe(0);
-  for (const name of ['api-abuse', 'connects', 'event-loop', 'messages', 'stress']) expect(stdout).toContain(name);
+  for (const name of ['api-abuse', 'connects', 'event-loop', 'messages', 'stress', 'walk']) expect(stdout).toContain(name);
 });
 
 test('a part that cannot be loaded is a failure, and is listed as such', () => {
@@ -175,7 +175,7 @@ test.each([
 
 const seed = Number(process.env.CROSSINGS_SEED ?? 1 + (Date.now() % 1_000_000));
 
-for (const name of ['messages', 'connects', 'event-loop']) {
+for (const name of ['messages', 'connects', 'event-loop', 'walk']) {
   testInCi(`${name}, the short form (CROSSINGS_SEED=${seed})`, async () => {
     const part = require(`./long/parts/${name}.js`);
     const { figures, failures } = await part.run({ scale: 'short', seed, progress() {} });

@@ -6,8 +6,10 @@ const { Choices } = require('./random.js');
 
 const NAMES = ['A', 'B', 'C'];
 const CAPACITIES = [65_536, 65_536, 131_072, 1 << 20];
-const WAITS = /** @type {const} */ (['sleep', 'spin-then-sleep', 'spin-then-sleep', 'spin-then-sleep', 'spin']);
-const SPIN_MICROS = [0, 10, 50, 50, 200, 2000];
+const WAITS = /** @type {const} */ (['sleep', 'spin-then-sleep', 'spin-then-sleep', 'spin', 'spin']);
+const SPIN_MICROS = [0, 10, 50, 50, 200, 200, 2000];
+const PRODUCERS = [0, 1, 1, 2, 3]; // some ends only receive and answer
+const STEPS = [2, 20, 60, 200]; // some channels fall silent early
 const RUNTIMES = /** @type {const} */ (['this', 22, 24, 26]);
 
 /** @typedef {InstanceType<typeof Choices>} Random */
@@ -60,7 +62,7 @@ function drawChannel(random, channel, folder) {
   });
   const both = { channel, path: join(folder, String(channel)), nests: channel % 2 === 0 };
   const togglesHandler = random.chance(0.3);
-  const steps = random.between(20, 200);
+  const steps = random.pick(STEPS);
   const options = [drawOptions(), drawOptions()];
   const drawEnd = (/** @type {0 | 1} */ side) => ({
     ...both,
@@ -69,7 +71,7 @@ function drawChannel(random, channel, folder) {
     steps,
     options: options[side],
     peerCapacity: options[1 - side].capacity,
-    producers: random.between(1, 3),
+    producers: random.pick(PRODUCERS),
     mayBlock: transport !== 'socket' && random.chance(0.3),
   });
   return [drawEnd(0), drawEnd(1)];
