@@ -63,7 +63,8 @@ function isAlive(pid) {
 test('the list names the parts of this project', () => {
   const { status, stdout } = spawnSync(process.execPath, [script, '--list'], { encoding: 'utf8' });
   expect(status).toBe(0);
-  for (const name of ['api-abuse', 'connects', 'event-loop', 'messages', 'stress', 'walk']) expect(stdout).toContain(name);
+  for (const name of ['api-abuse', 'connects', 'event-loop', 'messages', 'stress', 'walk'])
+    expect(stdout).toContain(name);
 });
 
 test('a part that cannot be loaded is a failure, and is listed as such', () => {
