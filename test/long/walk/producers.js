@@ -99,7 +99,9 @@ const STEPS = {
   },
   async 'unref and ref'({ channel }, random) {
     channel.unref();
-    if (random.chance(0.5)) await nextTurn();
+    const how = random.below(3);
+    if (how === 1) await nextTurn();
+    if (how === 2) await pause(random.between(1, 3));
     channel.ref();
   },
   pause: (_, random) => pause(random.between(0, 10)),
