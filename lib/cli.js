@@ -24,13 +24,16 @@ function stopListening() {
   for (const name of Object.keys(SIGNALS)) process.removeAllListeners(name);
 }
 
-/** Aborted by the first termination signal; the reason is the signal's name. The second ends this process, after its 'exit' event. */
+/**
+ * Aborted by the first termination signal; the reason is the signal's name. The second ends this process, after its 'exit' event.
+ * A terminal that closes may send SIGHUP twice, so that one does not count.
+ */
 function abortOnSignal() {
   const controller = new AbortController();
   for (const [name, number] of Object.entries(SIGNALS)) {
     process.on(name, () => {
-      if (controller.signal.aborted) process.exit(128 + number);
-      controller.abort(name);
+      if (!controller.signal.aborted) controller.abort(name);
+      else if (name !== 'SIGHUP') process.exit(128 + number);
     });
   }
   return controller.signal;

@@ -1,5 +1,6 @@
 'use strict';
 // Whatever is killed, at whatever moment: the other processes notice and exit, and nothing is left behind.
+const { spawnSync } = require('node:child_process');
 const { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -136,6 +137,31 @@ test('crossings compare ends at once when it is stopped', async () => {
   child.kill('SIGINT');
   expect(await result).toEqual({ status: null, signal: 'SIGINT', stdout: '' });
   rmSync(folder, { recursive: true });
+});
+
+/** Runs a command in a terminal, and closes that once the command has printed something. Prints the signal that ended it. */
+const CLOSE_TERMINAL = `
+import os, pty, signal, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+os.read(terminal, 1000)
+os.close(terminal)
+try:
+    os.kill(pid, signal.SIGHUP) # as a shell does
+except ProcessLookupError:
+    pass
+print(os.WTERMSIG(os.waitpid(pid, 0)[1]))
+`;
+const hasPython = spawnSync('python3', ['-c', 'import pty']).status === 0;
+
+// Node aborted when it reset the terminal that had gone.
+(hasPython ? test : test.skip)('a terminal that closes ends the lab by SIGHUP, once or twice', () => {
+  const command = [process.execPath, join(root, 'server', 'cli.js'), 'lab', '--no-open', '--port', '0'];
+  for (let i = 0; i < 3; i++) {
+    const { stdout } = spawnSync('python3', ['-c', CLOSE_TERMINAL, ...command], { encoding: 'utf8' });
+    expect(stdout).toBe('1\n');
+  }
 });
 
 test.each([30, 60])('an export that is stopped twice within %i ms leaves nothing', async (ms) => {

@@ -12,12 +12,14 @@ const { onAbort } = require('./signals.js');
  * @property {() => void} cleanUp
  */
 
+const DONE = Promise.resolve();
+
 /** Returned by an attempt that has to keep waiting. */
 const PENDING = Symbol('pending');
 
 class Waiters {
   /** @type {InstanceType<typeof Queue<Waiter>>} */ #queue = new Queue();
-  /** @type {Waiter | null} */ #served = null; // its attempt is running
+  /** @type {Waiter | null} */ #served = null; // its attempt is running, unless a vm timeout has ended it
 
   get size() {
     return this.#queue.size;
@@ -36,11 +38,15 @@ class Waiters {
       const waiter = { attempt, resolve, reject, cleanUp: nothing };
       const entry = this.#queue.add(waiter);
       if (signal === undefined) return;
-      waiter.cleanUp = onAbort(signal, (reason) => {
-        if (this.#served === waiter) return; // decode() has aborted it: too late, since it has taken its message
-        this.#queue.delete(entry);
+      const abort = (/** @type {unknown} */ reason) => {
+        if (!this.#queue.delete(entry)) return;
         reject(reason);
         left();
+      };
+      waiter.cleanUp = onAbort(signal, (reason) => {
+        // If decode() has aborted it, its attempt has taken a message: then it leaves the queue with that.
+        if (this.#served === waiter) DONE.then(() => abort(reason));
+        else abort(reason);
       });
     });
   }

@@ -50,8 +50,8 @@ const idOf = (term) => `term-${term.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`;
 const PIECES = /(<code>[\s\S]*?<\/code>|<pre>[\s\S]*?<\/pre>|<a [\s\S]*?<\/a>|<button[\s\S]*?<\/button>|<[^>]+>)/;
 
 /** A term with the full stop or comma after it: after a button a line may end, so both are kept together. */
-const PUNCTUATED =
-  /(?:<(strong|em)>)?<button type="button" class="term"[^>]*>(?:(?!<\/button>)[\s\S])*<\/button>(?:<\/\1>)?[.,;:!?)”]+/g;
+const BUTTON = String.raw`<button type="button" class="term"[^>]*>(?:(?!</button>)[\s\S])*</button>`;
+const PUNCTUATED = new RegExp(String.raw`(?:<(strong|em)>${BUTTON}</\1>|${BUTTON})[.,;:!?)”]+`, 'g');
 
 /**
  * Makes the first place of each term a button that opens its explanation. Terms are taken from the set once they are found.

@@ -2,6 +2,7 @@
 // Attacks on a channel from inside its own program and by its peer. Each one ended the process, stopped the event loop or blocked a
 // channel for good when it was found.
 const vm = require('node:vm');
+const { PENDING, Waiters } = require('../../lib/channel/waiters.js');
 const { crossings, errorWith, library, pair, pause, runScript } = require('./support.js');
 
 test('a Node stream of bytes fails if decode returns null', async () => {
@@ -287,6 +288,23 @@ test('a decode that aborts the receive it works for loses no message', async () 
   expect([first, second]).toEqual(['0', '1'].map((value) => ({ status: 'fulfilled', value })));
   expect(third).toMatchObject({ status: 'rejected', reason: { message: 'too late' } });
   expect(await b.receive()).toBe('2');
+});
+
+test('an abort reaches a call whose attempt was ended by a vm timeout', async () => {
+  const waiters = new Waiters();
+  const stop = new AbortController();
+  let ends = false;
+  const attempt = () => {
+    while (!ends);
+    return PENDING;
+  };
+  const waiting = waiters.add(attempt, stop.signal, () => {});
+  const seen = { serve: () => waiters.serve(() => true) };
+  expect(() => vm.runInNewContext('serve()', seen, { timeout: 20 })).toThrow('timed out');
+  ends = true;
+  stop.abort(new Error('aborted'));
+  await expect(waiting).rejects.toThrow('aborted');
+  expect(waiters.size).toBe(0);
 });
 
 test('a name or a code of an error that has no text is left out', async () => {
