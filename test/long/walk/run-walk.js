@@ -1,6 +1,7 @@
 'use strict';
 // Runs the walk of one seed: starts its processes, collects their reports, and ends those that do not end by themselves.
 const { fork } = require('node:child_process');
+const { once } = require('node:events');
 const { existsSync, mkdtempSync, readdirSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -32,7 +33,7 @@ const describe = ({ actor, node, failure, state }) => `${actor} (Node ${node}): 
  * @param {(report: Report) => void} onReport
  * @returns {Promise<string>}
  */
-function runProcess(plan, signal, onReport) {
+async function runProcess(plan, signal, onReport) {
   const child = fork(PROCESS, [JSON.stringify(plan)], {
     execPath: binaryOf(plan.runtime),
     execArgv: [],
@@ -49,14 +50,14 @@ function runProcess(plan, signal, onReport) {
   });
   const kill = () => child.kill('SIGKILL');
   signal.addEventListener('abort', kill);
-  return new Promise((resolve) =>
-    child.on('close', (status, killedBy) => {
-      signal.removeEventListener('abort', kill);
-      const names = plan.actors.map(({ name }) => name).join(', ');
-      const isGood = status === 0 && reports === plan.actors.length;
-      resolve(isGood ? '' : `the process of ${names} ended with ${killedBy ?? `status ${status}`}. ${errors.trim()}`);
-    }),
-  );
+  const disconnected = once(child, 'disconnect'); // its last report may arrive after it has ended
+  const [status, killedBy] = await once(child, 'close');
+  await disconnected;
+  signal.removeEventListener('abort', kill);
+  if (status === 0 && reports === plan.actors.length) return '';
+  const names = plan.actors.map(({ name }) => name).join(', ');
+  const how = signal.aborted && killedBy ? 'was still running' : `ended with ${killedBy ?? `status ${status}`}`;
+  return `The process of ${names} ${how}. ${errors.trim()}`.trim();
 }
 
 /** @param {number} seed @returns {Promise<Walk>} */
@@ -72,7 +73,7 @@ async function runWalk(seed) {
     grace ??= setTimeout(() => stop.abort(), GRACE_MS);
   };
   const bound = setTimeout(() => {
-    onFailure(`it was not done after ${BOUND_MS / 1000} s`);
+    onFailure(`It was not done after ${BOUND_MS / 1000} s`);
   }, BOUND_MS);
   try {
     const plans = drawProcesses(seed, folder);
@@ -84,11 +85,11 @@ async function runWalk(seed) {
     };
     const running = plans.map(async (plan) => {
       const wrong = await runProcess(plan, stop.signal, onReport);
-      if (wrong && !stop.signal.aborted) onFailure(wrong);
+      if (wrong) onFailure(wrong);
     });
     await Promise.all(running);
     const left = readdirSync(folder);
-    if (failures.length === 0 && left.length > 0) failures.push(`left behind: ${left.join(', ')}`);
+    if (failures.length === 0 && left.length > 0) failures.push(`It left behind: ${left.join(', ')}`);
     const actors = plans.flatMap((plan) => plan.actors);
     return {
       failure: failures.join('\n'),
