@@ -385,14 +385,14 @@ class Channel {
 
   /** Pending calls on this channel keep the process alive (the default). */
   ref() {
-    this.#requests.unreferenced = false;
+    this.#requests.keepAlive(true);
     this.#pump.keepAlive(true);
     return this;
   }
 
   /** Pending calls on this channel do not keep the process alive. */
   unref() {
-    this.#requests.unreferenced = true;
+    this.#requests.keepAlive(false);
     this.#pump.keepAlive(false);
     return this;
   }

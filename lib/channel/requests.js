@@ -26,6 +26,7 @@ const { onAbort } = require('./signals.js');
  * @property {boolean} isAbandoned the request was aborted or has timed out after it was sent
  * @property {import('./queue.js').Entry<[number, Outgoing]> | undefined} entry in the queue
  * @property {(() => void) | undefined} cancel while it waits for room in the ring
+ * @property {NodeJS.Timeout | undefined} timer of its timeout
  * @property {(response: Buffer) => void} resolve
  * @property {(error: unknown) => void} reject
  */
@@ -41,7 +42,7 @@ class Requests {
   /** @type {InstanceType<typeof Queue<[number, Outgoing]>>} not admitted yet, with their numbers */ #queued =
     new Queue();
   responder;
-  unreferenced = false; // timers of further requests do not keep the process alive
+  #unreferenced = false;
 
   /**
    * @param {SendNumbered} send
@@ -55,6 +56,14 @@ class Requests {
     this.#window = new RequestWindow(capacities);
     this.#quick = new QuickPolicy(this.#window);
     this.responder = new Responder(send, capacities, onReady);
+  }
+
+  /** Set whether the timeouts of requests keep the process alive. They do at first. @param {boolean} yes */
+  keepAlive(yes) {
+    this.#unreferenced = !yes;
+    const change = yes ? 'ref' : 'unref';
+    for (const { timer } of this.#open.values()) timer?.[change]();
+    for (let entry = this.#queued.first; entry !== null; entry = entry.after) entry.value[1].timer?.[change]();
   }
 
   /** Must the ring be read even if no receive is pending? */
@@ -117,6 +126,7 @@ class Requests {
         isAbandoned: false,
         entry: undefined,
         cancel: undefined,
+        timer: undefined,
         resolve,
         reject,
       };
@@ -190,7 +200,8 @@ class Requests {
     const stopListening = onAbort(signal, giveUp);
     // A timer whose time exceeds 2^31 - 1 ms would fire at once.
     const timer = Number.isFinite(timeoutMs) ? setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1)) : undefined;
-    if (this.unreferenced) timer?.unref();
+    if (this.#unreferenced) timer?.unref();
+    request.timer = timer;
     request.resolve = (response) => {
       end();
       resolve(response);

@@ -56,6 +56,7 @@ class SocketBell {
     this.#socket.unref();
     if (this.#early.length > 0) {
       this.#rest = this.#early;
+      this.#socket.pause(); // until these bytes are taken; Deno may read more before the next tick
       process.nextTick(() => this.resume());
     } else {
       this.#socket.resume();
@@ -65,6 +66,10 @@ class SocketBell {
   /** Take what has arrived. What is left when the budget of this turn is spent waits for the next. @param {Buffer} bytes */
   #take(bytes) {
     if (this.#isStopped) return;
+    if (this.#rest !== null) {
+      this.#rest = Buffer.concat([this.#rest, bytes]); // a runtime has read although the socket is paused
+      return;
+    }
     let taken = bytes.length; // what follows a failure is dropped
     try {
       if (this.#failure === null) taken = this.#receiver.take(bytes);

@@ -425,6 +425,22 @@ test('what was not served in one turn comes first in the next', async () => {
   expect(served).toBe(1); // in the second turn, before the looker
 });
 
+// Timers that had been started before kept it alive until they fired.
+test('timeouts of pending requests do not keep an unreferenced channel alive', async () => {
+  const script = `
+    const { channelPair, openChannel } = require(${library});
+    (async () => {
+      const { channel, port } = channelPair({ capacity: 65536 });
+      const other = await openChannel(port.take());
+      const ours = await channel;
+      for (const size of [10, 60_000, 60_000]) // the last does not fit into the window
+        ours.request(Buffer.alloc(size), { timeout: 2 ** 30 }).catch(() => {});
+      ours.unref();
+      other.unref();
+    })();`;
+  expect(await runScript(script).ended).toEqual(success);
+});
+
 // After many small messages, the clock was read for every 64th: 64 large ones, which took seconds, were received in one turn.
 test.each(['for await', 'receive'])('a turn of the event loop ends after one large message (%s)', async (way) => {
   const capacity = 2 ** 26;
