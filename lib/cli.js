@@ -25,7 +25,7 @@ function stopListening() {
 }
 
 /**
- * Aborted by the first termination signal; the reason is the signal's name. The second ends this process, after its 'exit' event.
+ * Aborted by the first termination signal; the reason is the signal's name. The second exits at once: only 'exit' listeners still run.
  * A terminal that closes may send SIGHUP twice, so that one does not count.
  */
 function abortOnSignal() {
@@ -39,7 +39,7 @@ function abortOnSignal() {
   return controller.signal;
 }
 
-/** When Node exits, it resets the terminal that it was started from, and aborts if that has gone. The signal ends it before. */
+/** When Node exits, it resets the terminal that it was started from, and aborts if that has gone. So the signal ends it before that. */
 function exitByHangup() {
   if (![process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)) return;
   process.once('exit', () => {
@@ -148,7 +148,7 @@ function checkFolder() {
   try {
     process.cwd();
   } catch {
-    throw new CrossingsError('ERR_USAGE', 'The current folder does not exist any more. Change to one that does.');
+    throw new CrossingsError('ERR_USAGE', 'The current folder no longer exists. Change to another one.');
   }
 }
 

@@ -15,7 +15,7 @@ const readPort = (text) => readWholeNumber('--port', text, [0, 65535], ' (0: any
 /** @param {string} path of a folder, which need not exist yet */
 function readFolder(path) {
   const folder = resolve(path);
-  if (path === '') return refuse('--data must be a folder; got "": the name is empty.');
+  if (path === '') return refuse('--data must be a folder; got "", an empty name.');
   if (!existsSync(folder) || statSync(folder).isDirectory()) return folder;
   return refuse(`--data must be a folder; got "${path}".`);
 }

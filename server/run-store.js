@@ -1,5 +1,5 @@
 'use strict';
-// The finished runs of all kinds: one file each, in one folder. The folder is read again for each request, since a second lab may
+// The finished runs of all kinds: one file each, in one folder. The folder is read again for each list, since a second lab may
 // share it.
 const { existsSync, mkdirSync, readdirSync, rmSync, statSync } = require('node:fs');
 const { homedir } = require('node:os');

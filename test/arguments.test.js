@@ -153,7 +153,7 @@ test.each([['doctor'], ['trace', '--', 'true'], ['lab']])('%j in a folder that w
   const { status, stderr } = inShell(`cd '${folder}' && rmdir '${folder}' && "$@"`, args);
   expect({ status, stderr }).toEqual({
     status: 2,
-    stderr: 'The current folder does not exist any more. Change to one that does.\n',
+    stderr: 'The current folder no longer exists. Change to another one.\n',
   });
 });
 

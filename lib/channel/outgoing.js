@@ -82,7 +82,9 @@ class Outgoing {
   waitForRoom(sizeBytes, signal) {
     throwIfAborted(signal);
     const attempt = () => (this.#connection.hasRoom(sizeBytes) ? undefined : PENDING);
-    if (attempt() !== PENDING && this.#pump.senders.size === 0) return DONE;
+    // Not behind sends that wait: the attempt loads the peer's read position, and the lookout waits until that changes.
+    const isFirst = this.#pump.senders.size === 0;
+    if ((isFirst || sizeBytes > this.#connection.maxMessageBytes) && attempt() !== PENDING) return DONE;
     const room = this.#pump.senders.add(attempt, signal, () => this.#pump.run());
     this.#pump.begin(false);
     return room;

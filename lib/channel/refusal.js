@@ -17,7 +17,7 @@ function refusalOf(error) {
   return Buffer.from(name || code ? `${reason}\0${name ?? ''}\0${code ?? ''}` : reason);
 }
 
-/** @param {() => unknown} read may throw @param {number} maxLength @returns {string | undefined} undefined if it has no text */
+/** @param {() => unknown} read may throw @param {number} maxLength @returns {string | undefined} undefined if it cannot be converted to a string */
 function part(read, maxLength) {
   try {
     return String(read()).slice(0, maxLength).replaceAll('\0', '\ufffd');

@@ -44,7 +44,7 @@ function readClock() {
   return !spent;
 }
 
-/** Would take() return true? Counts nothing. */
+/** Would take() return true? Counts no message, but may read the clock. */
 const isTimeLeft = () => (left > 1 ? !spent : readClock());
 
 /** The first reading in this turn. @param {number} time */
@@ -75,7 +75,11 @@ function resumeAll(waiting) {
   while (next < all.length && (next === 0 ? !spent : isTimeLeft())) all[next++].resume();
   const again = [...waiting];
   waiting.clear();
-  for (const each of [...all.slice(next), ...again]) waiting.add(each);
+  for (const each of [...all.slice(next), ...again]) {
+    if (waiting === delayed && !each.unreferenced)
+      resumeNext(each); // see reference(): it was in neither set meanwhile
+    else waiting.add(each);
+  }
   // begin() is scheduled, because the clock has been read in this turn. The timer is started by the first that waits for it.
   if (waiting === delayed && waiting.size > 0 && again.length === 0) delayTurn();
 }

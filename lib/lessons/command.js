@@ -106,7 +106,7 @@ function writeRun({ outcome }, labels = {}) {
 async function play(name, options, signal) {
   if (name === undefined) {
     const [unused] = Object.keys(options);
-    if (unused) refuse(`--${unused} requires a lesson, as in \`npx crossings-lab lesson 3 --${unused} …\`.`);
+    if (unused) refuse(`--${unused} requires a lesson; see \`npx crossings-lab lesson\` for the list.`);
     return list(listLessons());
   }
   const lesson = findLesson(name);

@@ -27,10 +27,11 @@ function ownCalls(trace) {
   const kept = ownEvents(trace.events);
   if (kept.length === 0) return null;
   const places = new Map(kept.map((before, after) => [before, after]));
-  const events = kept.map((i) => {
-    const { wokenBy, ...call } = trace.events[i];
-    return { ...call, wokenBy: wokenBy === null ? null : (places.get(wokenBy) ?? null) };
-  });
+  const placeOf = (/** @type {number | null} */ event) => (event === null ? null : (places.get(event) ?? null));
+  const events = kept.map((i) => ({ ...trace.events[i], wokenBy: placeOf(trace.events[i].wokenBy) }));
+  /** @param {ProgramTrace['stuck'] | ProgramTrace['waiting']} explained @returns {any} */
+  const renumbered = (explained) =>
+    explained && { ...explained, waits: explained.waits.map((wait) => ({ ...wait, event: placeOf(wait.event) })) };
   const threads = new Set(events.map(({ tid }) => tid));
   const objects = new Set(events.flatMap((call) => call.objects));
   const sources = new Set(events.flatMap(({ source }) => (source ? [source.file] : [])));
@@ -40,6 +41,8 @@ function ownCalls(trace) {
   return {
     ...trace,
     events,
+    stuck: renumbered(trace.stuck),
+    waiting: renumbered(trace.waiting),
     notes: [...trace.notes, note],
     processes: trace.processes.map((process) => ({
       ...process,

@@ -71,7 +71,7 @@ function refuseOthers(command, names, isCommand) {
   const wanted = isCommand
     ? 'a mechanism, as in `trace --messages 10 pipe`'
     : `a command, as in \`trace ${given.flags} -- node app.js\``;
-  throw new CrossingsError('ERR_USAGE', `${given.long} is only for ${wanted}.`);
+  throw new CrossingsError('ERR_USAGE', `${given.long} requires ${wanted}.`);
 }
 
 const EXAMPLES = `

@@ -21,7 +21,7 @@ export function offerCopy(button, command) {
       say('Command copied.', SHOWN_MS);
     } catch {
       getSelection()?.selectAllChildren(command);
-      say('This page may not copy. The command is selected: press Ctrl+C, or ⌘C on a Mac.', 0);
+      say('The browser did not let this page copy. The command is selected: press Ctrl+C, or ⌘C on a Mac.', 0);
     }
   });
 }

@@ -425,6 +425,19 @@ test('what was not served in one turn comes first in the next', async () => {
   expect(served).toBe(1); // in the second turn, before the looker
 });
 
+// waitForRoom() had taken notice of the room that a look would have found for the send before it.
+test.each(waits)('waitForRoom() behind a send that waits holds up neither (wait: %p)', async (wait) => {
+  const [a, b] = await pair({ wait, capacity: 65536 });
+  await turn.nextTurn();
+  while (a.trySend(Buffer.alloc(1000)) /* fill the ring */);
+  const sent = a.send(Buffer.alloc(1000));
+  while (b.tryReceive() !== null /* make room before the first look */);
+  const room = a.waitForRoom(10);
+  await expect(a.waitForRoom(70_000)).rejects.toEqual(errorWith('ERR_MESSAGE_TOO_LARGE'));
+  await sent;
+  await room;
+});
+
 // Timers that had been started before kept it alive until they fired.
 test('timeouts of pending requests do not keep an unreferenced channel alive', async () => {
   const script = `
