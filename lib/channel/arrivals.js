@@ -125,6 +125,11 @@ class Arrivals {
     }
   }
 
+  /** The Buffer that the next frame is copied to if it is like the last one: see Slab. It holds no message yet. */
+  prepare() {
+    return this.#slab.prepare();
+  }
+
   /** Are there requests or responses that have not been dispatched yet? */
   get hasNumbered() {
     return this.#numbered.length > 0;

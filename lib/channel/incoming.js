@@ -67,18 +67,36 @@ class Incoming {
   }
 
   /**
-   * Like attempt(), but polls for a while if the pacer allows it and no other channel of this thread is polling.
+   * The next message, as a promise, if it has arrived. Polls for a while if the pacer allows it and no other channel of this thread
+   * is polling.
+   * @param {(message: unknown) => unknown} wrap see receive()
    * @param {Memory | undefined} memory
+   * @returns {Promise<any> | undefined}
    */
-  #receiveNow(memory) {
+  #receiveNow(wrap, memory) {
     this.#looked = false;
-    if (this.#pump.receivers.size > 0 || !turn.take()) return PENDING;
+    if (this.#pump.receivers.size > 0 || !turn.take()) return undefined;
     const message = this.attempt(memory);
-    if (message !== PENDING || this.#connection.state !== OPEN) return message;
-    if (!this.#pacer.mayLook || !lookout.isEmpty()) return PENDING;
+    if (message !== PENDING) return Promise.resolve(wrap(message));
+    if (this.#connection.state !== OPEN || !this.#pacer.mayLook || !lookout.isEmpty()) return undefined;
+    return this.#look(wrap, memory);
+  }
+
+  /**
+   * Poll for the next message. The peer may be waiting for the answer, so the promise is made before the message arrives.
+   * @param {(message: unknown) => unknown} wrap
+   * @param {Memory | undefined} memory
+   * @returns {Promise<any> | undefined}
+   */
+  #look(wrap, memory) {
     this.#connection.flush();
+    const expected = memory === undefined ? this.#arrivals.prepare() : null;
+    const mayWrap = expected !== null && (wrap === orNull || wrap === toResult);
+    const received = mayWrap ? Promise.resolve(wrap(expected)) : undefined;
     this.#looked = !this.#pacer.look(this.#reader);
-    return this.#looked ? PENDING : this.attempt(memory);
+    const message = this.#looked ? PENDING : this.attempt(memory);
+    if (message === PENDING) return undefined;
+    return received !== undefined && message === expected ? received : Promise.resolve(wrap(message));
   }
 
   /**
@@ -90,8 +108,8 @@ class Incoming {
    */
   receive(signal, wrap, memory) {
     throwIfAborted(signal);
-    const message = this.#receiveNow(memory);
-    if (message !== PENDING) return Promise.resolve(wrap(message));
+    const now = this.#receiveNow(wrap, memory);
+    if (now !== undefined) return now;
     if (!this.#connection.isReadable) this.#connection.throwError();
     const attempt = () => {
       const later = this.attempt(memory);

@@ -293,6 +293,7 @@ class Pump {
   look() {
     this.#running = false;
     this.showAll(); // the peer may be waiting for it
+    this.#arrivals.prepare();
     const found = this.#pacer.look(this);
     if (found || !this.#pacer.always) this.#leaveLookout();
   }

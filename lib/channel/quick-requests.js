@@ -54,10 +54,10 @@ class QuickRequests {
     let sentAs;
     if (isSame && requests.mayBeQuick(payload.length) && this.#mayLook) {
       sentAs = this.#send(payload);
-      const response = sentAs === undefined ? null : this.#look(sentAs);
-      if (response !== null) {
+      const response = sentAs === undefined ? undefined : this.#look(sentAs);
+      if (response !== undefined) {
         requests.endQuick();
-        return Promise.resolve(response);
+        return response;
       }
     }
     const response = requests.ask(payload, signal, timeoutMs, () => this.#pump.run(), sentAs);
@@ -93,10 +93,18 @@ class QuickRequests {
     return isSent ? number : undefined;
   }
 
-  /** @param {number} number of the request @returns {Buffer | null} its response, unless it takes longer or another frame comes first */
+  /**
+   * Poll for the response. Its promise is made before it arrives, to save the time afterwards.
+   * @param {number} number of the request
+   * @returns {Promise<Buffer> | undefined} undefined if it takes longer, or another frame comes first
+   */
   #look(number) {
     this.#connection.flush();
-    return this.#pacer.look(this.#reader) ? this.#arrivals.takeResponse(number) : null;
+    const expected = this.#arrivals.prepare();
+    const answered = expected === null ? undefined : Promise.resolve(expected);
+    const response = this.#pacer.look(this.#reader) ? this.#arrivals.takeResponse(number) : null;
+    if (response === null) return undefined;
+    return response === expected ? answered : Promise.resolve(response);
   }
 }
 

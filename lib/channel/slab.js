@@ -54,6 +54,9 @@ class Slab {
   #memory = new ArrayBuffer(0);
   #longs = new BigInt64Array(0);
   #used = 0;
+  #size = 0; // of the last payload copied here, and the bytes skipped
+  #skip = 0;
+  /** @type {Buffer | null} prepare() made it for the next payload */ #prepared = null;
 
   /**
    * Copy the payload of the frame that the reader's peek() found.
@@ -66,16 +69,37 @@ class Slab {
   copy(reader, from, size, skip) {
     if (size > LOOP_COPY_BYTES || (from & 7) !== 0) return copyToOwn(reader, from, size, skip);
     const padded = (size + 7) & ~7;
+    const prepared = this.#prepared;
+    this.#prepared = null; // first: if a vm timeout ends this call, it must not be used for another payload
     let start = this.#used;
     // A receiver may have transferred the memory of its message (ArrayBuffer.prototype.transfer): then there is none left.
     if (start + padded >= this.#longs.length * 8) {
       this.#memory = newMemory(SLAB_BYTES);
       this.#longs = new BigInt64Array(this.#memory);
       start = 0;
+    } else if (prepared !== null && size === this.#size && skip === this.#skip) {
+      this.#used = start + padded;
+      reader.copyLongs(from, padded, this.#longs, start);
+      return prepared;
     }
+    this.#size = size;
+    this.#skip = skip;
     this.#used = start + padded;
     reader.copyLongs(from, padded, this.#longs, start);
     return new FastBuffer(this.#memory, start + skip, size - skip);
+  }
+
+  /**
+   * Make the Buffer that the next copy() returns if its payload has the same size as the last one. For a caller that is about to
+   * poll: the Buffer is not made after the message has arrived, when the peer may be waiting for the answer.
+   * @returns {Buffer | null} null if there is no room left
+   */
+  prepare() {
+    if (this.#prepared !== null) return this.#prepared;
+    const start = this.#used;
+    if (start + ((this.#size + 7) & ~7) >= this.#longs.length * 8) return null;
+    this.#prepared = new FastBuffer(this.#memory, start + this.#skip, this.#size - this.#skip);
+    return this.#prepared;
   }
 }
 
