@@ -1,6 +1,7 @@
 'use strict';
 // Reads a message in place, usually in the peer's memory, without copying it. The user never gets a view of that memory:
 // writing to it would crash the process, and the view could outlive the mapping.
+const { Buffer } = require('node:buffer');
 const { isUint8Array } = require('node:util').types;
 const { CrossingsError } = require('./errors.js');
 const { invalidArgument, shown } = require('./options.js');

@@ -108,8 +108,17 @@ class Incoming {
    */
   receive(signal, wrap, memory) {
     throwIfAborted(signal);
-    const now = this.#receiveNow(wrap, memory);
-    if (now !== undefined) return now;
+    return this.#receiveNow(wrap, memory) ?? this.#wait(signal, wrap, memory);
+  }
+
+  /**
+   * A separate method: with its closure, receive() would allocate a context in each call.
+   * @param {AbortSignal | undefined} signal
+   * @param {(message: unknown) => unknown} wrap
+   * @param {Memory | undefined} memory
+   * @returns {Promise<any>}
+   */
+  #wait(signal, wrap, memory) {
     if (!this.#connection.isReadable) this.#connection.throwError();
     const attempt = () => {
       const later = this.attempt(memory);

@@ -1,5 +1,6 @@
 'use strict';
 // Validates what callers pass in. An error names the argument, what was expected, and what it got.
+const { Buffer } = require('node:buffer'); // in Node, the global of this name is a getter, which takes longer
 const { isAnyArrayBuffer, isUint8Array } = require('node:util').types;
 const { CrossingsError } = require('./errors.js');
 const { MAX_CAPACITY, MIN_CAPACITY, TAG_BYTES, maxMessage } = require('./layout.js');
@@ -10,7 +11,7 @@ function getterOf(name) {
   const { get } = /** @type {any} */ (
     Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), name)
   );
-  return (bytes) => Reflect.apply(get, bytes, []);
+  return Function.prototype.call.bind(get);
 }
 const [bufferOf, offsetOf, lengthOf] = ['buffer', 'byteOffset', 'length'].map(getterOf);
 
@@ -194,10 +195,14 @@ function bytesOf(message) {
   return invalidArgument('message', 'a string, a Buffer, a typed array, a DataView or an ArrayBuffer', message);
 }
 
-/** Is this a Uint8Array or a Buffer whose `length` is its own? @param {Uint8Array} bytes */
+/**
+ * Is this a Uint8Array or a Buffer whose `length` is its own? The length is read first, because V8 finds the prototype much faster then.
+ * @param {Uint8Array} bytes
+ */
 function isPlain(bytes) {
+  const { length } = bytes;
   const prototype = Object.getPrototypeOf(bytes);
-  return (prototype === Buffer.prototype || prototype === Uint8Array.prototype) && !Object.hasOwn(bytes, 'length');
+  return (prototype === Buffer.prototype || prototype === Uint8Array.prototype) && lengthOf(bytes) === length;
 }
 
 /** A view of the same memory, no matter what length a subclass or a property claims. @param {Uint8Array} bytes */

@@ -2,6 +2,7 @@
 // Allocates the memory for received messages. Small messages are slices of a shared slab, which is much faster than one
 // allocation per message. No two messages overlap, so each receiver can modify its message.
 
+const { Buffer } = require('node:buffer');
 const { markAsUntransferable } = require('node:worker_threads');
 const turn = require('./turn.js');
 
