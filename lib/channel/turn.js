@@ -72,16 +72,19 @@ function resumeAll(waiting) {
   shared = all.length > 1;
   waiting.clear();
   let next = 0;
-  while (next < all.length && (next === 0 ? !spent : isTimeLeft())) all[next++].resume();
-  const again = [...waiting];
-  waiting.clear();
-  for (const each of [...all.slice(next), ...again]) {
-    if (waiting === delayed && !each.unreferenced)
-      resumeNext(each); // see reference(): it was in neither set meanwhile
-    else waiting.add(each);
+  try {
+    while (next < all.length && (next === 0 ? !spent : isTimeLeft())) all[next++].resume();
+  } finally {
+    const again = [...waiting];
+    waiting.clear();
+    for (const each of [...all.slice(next), ...again]) {
+      if (waiting === delayed && !each.unreferenced)
+        resumeNext(each); // see reference(): it was in neither set meanwhile
+      else waiting.add(each);
+    }
+    // begin() is scheduled, because the clock has been read in this turn. The timer is started by the first that waits for it.
+    if (waiting === delayed && waiting.size > 0 && again.length === 0) delayTurn();
   }
-  // begin() is scheduled, because the clock has been read in this turn. The timer is started by the first that waits for it.
-  if (waiting === delayed && waiting.size > 0 && again.length === 0) delayTurn();
 }
 
 /**

@@ -44,11 +44,11 @@ async function bind(server, path, others, shown = path) {
     server.once('listening', () => resolve(undefined)).once('error', reject);
   });
   try {
-    server.listen({ path, exclusive: true, readableAll: isWindows && others, writableAll: isWindows && others });
-  } finally {
-    if (mask !== undefined) process.umask(mask);
-  }
-  try {
+    try {
+      server.listen({ path, exclusive: true, readableAll: isWindows && others, writableAll: isWindows && others });
+    } finally {
+      if (mask !== undefined) process.umask(mask);
+    }
     await bound;
     if (!isWindows) chmodSync(path, mode);
   } catch (error) {

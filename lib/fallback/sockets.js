@@ -9,7 +9,7 @@ const BUSY = ['EAGAIN', 'EBUSY']; // the queue of a server is full, or all insta
 /** @param {NodeJS.ErrnoException} error of a call to the system @param {string} what it was to do */
 function systemError(error, what) {
   return Object.assign(
-    new CrossingsError('ERR_SYSTEM', `Cannot ${what}: ${error.message}.`),
+    new CrossingsError('ERR_SYSTEM', `Cannot ${what}: ${error.message.replace(/\.$/, '')}.`),
     error.errno === undefined ? {} : { errno: error.errno },
   );
 }

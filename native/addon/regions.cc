@@ -10,14 +10,44 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 namespace {
 
+struct Live {
+    std::mutex mutex; // guards all of it
+    std::set<Mapping *> mappings;
+};
+
+Live &live = *new Live; // never destroyed: a buffer may be collected after the static objects
+
 void LetGo(Mapping *mapping) {
     if (mapping->holders.fetch_sub(1) == 1) {
+        {
+            std::lock_guard<std::mutex> lock(live.mutex);
+            live.mappings.erase(mapping);
+        }
         region_release(&mapping->region);
         delete mapping;
     }
+}
+
+void CloseDescriptor(struct region *region) {
+    if (region->fd >= 0)
+        close(region->fd);
+    region->fd = -1;
+}
+
+void Unmap(struct region *region) {
+    munmap(region->header, region_mapped_bytes(region->capacity));
+    region->header = nullptr;
+}
+
+// Private zero pages replace a region whose buffer may still be used, until the buffer is collected.
+void ReplaceByZeros(struct region *region) {
+    mmap(region->header, region_mapped_bytes(region->capacity), PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 void BufferIsGone(napi_env, void *, void *hint) {
@@ -126,7 +156,12 @@ struct Use {
 Napi::Object Wrap(Napi::Env env, const struct region &region, const Use &use) {
     auto *mapping = new Mapping{};
     mapping->region = region;
+    mapping->env = env;
     Holder of_handle(mapping);
+    {
+        std::lock_guard<std::mutex> lock(live.mutex);
+        live.mappings.insert(mapping);
+    }
     auto handle = Napi::External<Mapping>::New(env, mapping, [](Napi::Env where, Mapping *held) {
         DropMirror(where, held);
         LetGo(held);
@@ -167,23 +202,12 @@ void ReleaseRegion(const Napi::CallbackInfo &info) {
     if (mapping->released)
         return;
     mapping->released = true;
-    if (region->fd >= 0)
-        close(region->fd);
-    region->fd = -1;
-    size_t bytes = region_mapped_bytes(region->capacity);
+    CloseDescriptor(region);
     DropMirror(info.Env(), mapping);
-    if (!mapping->has_buffer) {
-        munmap(region->header, bytes);
-        region->header = nullptr;
-        return;
-    }
-    if (!mapping->shared && napi_detach_arraybuffer(info.Env(), info[1]) == napi_ok) {
-        munmap(region->header, bytes);
-        region->header = nullptr;
-        return;
-    }
-    // The buffer cannot be detached: private zero pages replace the region until the buffer is collected.
-    mmap(region->header, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (!mapping->has_buffer || (!mapping->shared && napi_detach_arraybuffer(info.Env(), info[1]) == napi_ok))
+        Unmap(region);
+    else
+        ReplaceByZeros(region);
 }
 
 // ---- Hellos ----
@@ -228,9 +252,24 @@ Napi::Value IsReleased(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), MappingOf(info[0])->released);
 }
 
+// Frees the regions of a thread that ends. Bun and Deno run the finalizers of a worker's objects neither before nor
+// after this.
+void EnvironmentEnds(void *data) {
+    auto *env = static_cast<napi_env>(data);
+    std::lock_guard<std::mutex> lock(live.mutex);
+    for (Mapping *mapping : live.mappings) {
+        if (mapping->env != env || mapping->released)
+            continue;
+        mapping->released = true;
+        CloseDescriptor(&mapping->region);
+        ReplaceByZeros(&mapping->region);
+    }
+}
+
 } // namespace
 
 void ExportRegions(Napi::Object exports) {
+    napi_add_env_cleanup_hook(exports.Env(), EnvironmentEnds, static_cast<napi_env>(exports.Env()));
     Export(exports, "createRegion", CreateRegion);
     Export(exports, "releaseRegion", ReleaseRegion);
     Export(exports, "sendHello", SendHello);

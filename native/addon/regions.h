@@ -10,6 +10,7 @@
  */
 struct Mapping {
     struct region region;
+    napi_env env = nullptr; // whose JavaScript uses it
     std::atomic<int> holders{1};
     bool shared = false; // by a SharedArrayBuffer, which cannot be detached
     bool released = false;

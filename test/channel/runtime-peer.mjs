@@ -1,5 +1,6 @@
 // One of two processes that talk to each other, in any runtime: runtime-peer.mjs ROLE PATH. Prints "ok" when all went well, and
 // then "ended" and the state of the channel once its peer has gone.
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 
@@ -55,7 +56,7 @@ const roles = {
     await talk(await connect(path));
   },
 
-  /** Workers that end while they wait; then a channel to one that answers. */
+  /** Workers that end while they wait; then a channel to one that answers. None leaves memory mapped. */
   async workers() {
     const source = `
       const { workerData, parentPort } = require('node:worker_threads');
@@ -77,10 +78,13 @@ const roles = {
       } else {
         await exchange(here);
         console.log('ok');
+        const ended = new Promise((resolve) => worker.once('exit', resolve));
         await here.close();
+        await ended;
       }
       await here.close();
     }
+    console.log(readFileSync('/proc/self/maps', 'latin1').match(/memfd:crossings/g)?.length ?? 0, 'mapped');
   },
 
   /** Ends by itself, with an unreferenced server and a closed one. */

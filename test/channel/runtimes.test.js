@@ -83,7 +83,7 @@ describe.each([noThread, noReads, noBuffers, ...others].map((runtime) => ({ runt
   ({ runtime }) => {
     tryTest('talks to its workers, and survives those that are terminated', [runtime], async () => {
       const { ended } = start(runtime, 'workers', newPath());
-      expect(await ended).toEqual({ status: 0, signal: null, output: 'ERR_PEER_DIED\nERR_PEER_DIED\nok\n' });
+      expect(await ended).toEqual({ status: 0, signal: null, output: 'ERR_PEER_DIED\nERR_PEER_DIED\nok\n0 mapped\n' });
     });
 
     tryTest('ends when only unreferenced channels and servers are left', [runtime], async () => {

@@ -2,6 +2,7 @@
 // Where channels over sockets meet: files, tickets, and sides that do not fit together.
 const { spawn } = require('node:child_process');
 const { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const { Server } = require('node:net');
 const { join } = require('node:path');
 const { PassThrough } = require('node:stream');
 const { tmpdir } = require('node:os');
@@ -353,4 +354,15 @@ test.each([
   const listening = listen(path, SOCKET);
   await expect(listening).rejects.toEqual(errorWith('ERR_SYSTEM'));
   await expect(listening).rejects.toThrow(`Cannot listen at ${path}: ${reason}`);
+});
+
+test('listen() that Node refuses at once says so', async () => {
+  const refuse = jest.spyOn(Server.prototype, 'listen').mockImplementationOnce(() => {
+    throw new Error('Access to this API has been restricted.');
+  });
+  const path = newPath();
+  const error = await listen(path, SOCKET).catch((/** @type {any} */ reason) => reason);
+  refuse.mockRestore();
+  expect(error).toEqual(errorWith('ERR_SYSTEM'));
+  expect(error.message).toBe(`Cannot listen at ${path}: Access to this API has been restricted.`);
 });
