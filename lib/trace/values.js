@@ -2,6 +2,7 @@
 // Values in memory as strace prints them: strings, socket addresses, messages with descriptors in them.
 const c = require('./constants.js');
 
+const SUN_PATH_BYTES = 108; // the longest name of a Unix socket
 const SHOWN_BYTES = 80; // of a buffer; no message of the demos is longer
 const ESCAPES = new Map([
   [9, '\\t'],
@@ -31,8 +32,11 @@ function quoted(bytes, length, most = SHOWN_BYTES) {
   return `"${text}"${length > shown.length ? '...' : ''}`;
 }
 
-/** A name as one line of text: a program chooses it, and control characters would change the terminal. @param {string} name */
-const printable = (name) => name.replace(/\p{Cc}/gu, '?');
+/**
+ * A name as one line of text: a program chooses it, and control characters would change the terminal or the direction of the text.
+ * @param {string} name
+ */
+const printable = (name) => name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?');
 
 /** The shortest octal escape that a following digit cannot extend. @param {number} byte @param {number} [next] */
 function octal(byte, next = 0) {
@@ -64,7 +68,10 @@ function addressKey(raw) {
 function address(raw) {
   const family = raw.length >= 2 ? raw.readUInt16LE(0) : 0;
   const key = addressKey(raw);
-  if (family === 1) return `{sa_family=AF_UNIX, sun_path=${JSON.stringify(key)}}`;
+  if (family === 1) {
+    const name = Buffer.from(key, 'latin1');
+    return `{sa_family=AF_UNIX, sun_path=${quoted(name, name.length, SUN_PATH_BYTES)}}`;
+  }
   if (family === 2 && raw.length >= 8) {
     const [host, port] = key.split(':');
     return `{sa_family=AF_INET, sin_port=htons(${port}), sin_addr=inet_addr("${host}")}`;

@@ -30,7 +30,7 @@ const REPRODUCIBLE = [
 ];
 const ADDON = ['-fPIC', '-fvisibility=hidden', '-ffunction-sections', '-fdata-sections'];
 
-/** The C++ of the addon converts arguments; what must be fast is JavaScript and C. */
+/** The addons convert arguments and make system calls. What must be fast is JavaScript, and the C of the programs. */
 const SMALL = ['-Os', '-flto'];
 
 /** Runs tasks, as many at a time as there are cores. @template T @param {(() => Promise<T>)[]} tasks */
@@ -70,13 +70,14 @@ async function compileSources({ root, zig, library, headers, triple }, target, s
     ...target.defines.map((define) => `-D${define}`),
     ...target.cflags,
   ];
+  const smaller = shared ? SMALL : [];
   return inParallel(
     target.sources.map((source) => async () => {
       const object = join(objects, `${source.replaceAll('/', '-')}.o`);
       mkdirSync(dirname(object), { recursive: true });
       const [driver, flags] = source.endsWith('.cc')
-        ? ['c++', [...target.cflags_cc, ...SMALL]]
-        : ['cc', target.cflags_c];
+        ? ['c++', [...target.cflags_cc, ...smaller]]
+        : ['cc', [...target.cflags_c, ...smaller]];
       const args = ['-target', triple, ...common, ...flags, '-c', join('..', source), '-o', relative(build, object)];
       await run(zig[0], [...zig.slice(1), driver, ...args], { cwd: build, maxBuffer: 1 << 26 });
       return object;
