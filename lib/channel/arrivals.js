@@ -101,8 +101,9 @@ class Arrivals {
     const isWanted = this.#requests.admit(kind, number, size - NUMBER_BYTES);
     this.consume(size);
     if (!isWanted) return;
-    this.#numbered.push({ kind, number, payload });
-    if (this.#numbered.length === 1) this.#onNumbered();
+    if (this.#numbered.length > 0) return void this.#numbered.push({ kind, number, payload });
+    this.#numbered = [{ kind, number, payload }]; // push() would make room for 17
+    this.#onNumbered();
   }
 
   /**

@@ -136,7 +136,7 @@ class Incoming {
 
   /** Iterates over messages until the peer closes. */
   messages() {
-    if (this.#isClosedHere) this.#connection.throwError();
+    if (this.#isClosedHere()) this.#connection.throwError();
     const arrivals = this.#arrivals;
     const { receivers } = this.#pump;
     const isPlain = this.#decode === undefined;
@@ -159,7 +159,7 @@ class Incoming {
    * loop has read the result before it asks for the next one.
    */
   reusedMessages() {
-    if (this.#isClosedHere) this.#connection.throwError();
+    if (this.#isClosedHere()) this.#connection.throwError();
     const arrivals = this.#arrivals;
     const { receivers } = this.#pump;
     const isPlain = this.#decode === undefined;
@@ -193,7 +193,7 @@ class Incoming {
    * @param {{max: number, reuse: boolean}} options
    */
   batches({ max, reuse }) {
-    if (this.#isClosedHere) this.#connection.throwError();
+    if (this.#isClosedHere()) this.#connection.throwError();
     const memory = reuse ? this.#newReusedSlab() : undefined;
     /** @type {{error: unknown} | undefined} an error from decode() in the middle of a batch: thrown after that batch is returned */
     let failure;
@@ -208,7 +208,7 @@ class Incoming {
       if (failure === undefined) return this.#next(toBatch, memory);
       const { error } = failure;
       failure = undefined;
-      return Promise.reject(error).catch((reason) => endOrThrow(reason, this.#isClosedHere));
+      return Promise.reject(error).catch((reason) => endOrThrow(reason, this.#isClosedHere()));
     });
   }
 
@@ -240,16 +240,18 @@ class Incoming {
    */
   #next(wrap, memory) {
     try {
-      if (this.#isClosedHere) return Promise.resolve(END);
+      if (this.#isClosedHere()) return Promise.resolve(END);
       const result = this.receive(undefined, wrap, memory);
       // close() can interrupt only a pending receive. A result that is already there needs no catch().
-      return this.#pump.receivers.size === 0 ? result : result.catch((error) => endOrThrow(error, this.#isClosedHere));
+      return this.#pump.receivers.size === 0
+        ? result
+        : result.catch((error) => endOrThrow(error, this.#isClosedHere()));
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  get #isClosedHere() {
+  #isClosedHere() {
     return this.#connection.state === CLOSED;
   }
 }

@@ -32,11 +32,11 @@ class Pump {
   #running = false;
   #again = false; // run() was called while it was running, so it must repeat
   #looked = false; // the ring was polled since the last frame was sent or received
-  #moved = 0; // the value of #frames when it was last compared
+  #moved = 0; // the value of #frames() when it was last compared
   #runsSoon = false;
   #sleptAt = 0;
   #looks = 0; // unsuccessful calls of a try method since the last check of the peer
-  #framesLooked = 0; // the value of #frames at that time
+  #framesLooked = 0; // the value of #frames() at that time
   #wakesSoon = false;
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   lookUntil = 0;
@@ -62,13 +62,13 @@ class Pump {
   }
 
   /** What the pending calls are waiting for, as FOR_... bits. */
-  get #wanted() {
+  #wanted() {
     const data = this.receivers.size > 0 || this.#requests.areExpected;
     return (data ? FOR_DATA : 0) | (this.senders.size > 0 ? FOR_ROOM : 0);
   }
 
   /** Frames sent and received so far. A change means progress. */
-  get #frames() {
+  #frames() {
     return this.#connection.reader.messages + this.#connection.writer.messages;
   }
 
@@ -76,9 +76,9 @@ class Pump {
   begin(looked) {
     if (this.#phase === LOOKING && !this.#arrivals.hasInbox) return; // the lookout will serve it
     this.#looked = looked;
-    this.#moved = this.#frames;
+    this.#moved = this.#frames();
     const mayLook = !looked && this.#phase === IDLE && !this.#running && !this.#arrivals.hasInbox;
-    if (!mayLook || !this.#mayEnterLookout) return this.run();
+    if (!mayLook || !this.#mayEnterLookout()) return this.run();
     this.#enter(LOOKING); // the lookout's first check finds anything that is already there
   }
 
@@ -107,7 +107,7 @@ class Pump {
   looked() {
     if (++this.#looks < LOOKS_PER_CHECK) return;
     this.#looks = 0;
-    const frames = this.#frames;
+    const frames = this.#frames();
     const isIdle = frames === this.#framesLooked;
     this.#framesLooked = frames;
     if (!isIdle || !this.#connection.isOpen) return; // while messages come and go, no check is needed: a conversation makes no system call
@@ -218,19 +218,19 @@ class Pump {
   /** Choose the phase. @returns {boolean} true if run() must check the ring once more before sleeping */
   #settle() {
     const connection = this.#connection;
-    const wanted = connection.isReadable ? this.#wanted : 0;
+    const wanted = connection.isReadable ? this.#wanted() : 0;
     if (wanted === 0 || !connection.isOpen || turn.isSpent()) {
       if (connection.isOpen) connection.showAll(); // nothing may look at the ring for long
       this.#enter(IDLE);
       if (turn.isSpent() && this.#hasMore(wanted)) turn.resumeNext(this);
       return false;
     }
-    if (this.#moved !== this.#frames) {
-      this.#moved = this.#frames;
+    if (this.#moved !== this.#frames()) {
+      this.#moved = this.#frames();
       this.#looked = false;
     }
     connection.showAll();
-    if (this.#mayEnterLookout) {
+    if (this.#mayEnterLookout()) {
       this.#enter(LOOKING);
       return false;
     }
@@ -240,7 +240,7 @@ class Pump {
     return this.#fallingAsleep;
   }
 
-  get #mayEnterLookout() {
+  #mayEnterLookout() {
     if (turn.isSpent() || !this.#connection.isOpen) return false;
     return this.#pacer.always || (!this.#looked && this.#pacer.mayLook);
   }

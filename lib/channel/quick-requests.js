@@ -52,7 +52,7 @@ class QuickRequests {
     const isSame = last === this.#id;
     last = this.#id;
     let sentAs;
-    if (isSame && requests.mayBeQuick(payload.length) && this.#mayLook) {
+    if (isSame && requests.mayBeQuick(payload.length) && this.#mayLook()) {
       sentAs = this.#send(payload);
       const response = sentAs === undefined ? undefined : this.#look(sentAs);
       if (response !== undefined) {
@@ -66,7 +66,7 @@ class QuickRequests {
   }
 
   /** May this call poll for a response? Nothing else may wait for a frame, and the turn's budget must not be spent. */
-  get #mayLook() {
+  #mayLook() {
     return (
       this.#connection.isOpen && // encode() may have closed it
       this.#pacer.mayLook &&

@@ -59,18 +59,18 @@ class Responder {
     this.#waiting = new Queue();
   }
 
-  get #isBusy() {
+  #isBusy() {
     return this.#atWork >= this.#maxAtWork && this.#handler !== null;
   }
 
   /** Is there a request that has waited and no longer has to? */
   get hasReady() {
-    return this.#waiting.size > 0 && !this.#isBusy;
+    return this.#waiting.size > 0 && !this.#isBusy();
   }
 
   /** @param {number} number @param {Buffer} payload */
   respond(number, payload) {
-    if (this.#isBusy || this.#waiting.size > 0) this.#waiting.add({ number, payload });
+    if (this.#isBusy() || this.#waiting.size > 0) this.#waiting.add({ number, payload });
     else this.#respondNow(number, payload);
   }
 
@@ -81,7 +81,7 @@ class Responder {
    */
   respondToWaiting(mayRespond) {
     for (let { first } = this.#waiting; first !== null; first = this.#waiting.first) {
-      if (this.#isBusy || !mayRespond()) return;
+      if (this.#isBusy() || !mayRespond()) return;
       this.#waiting.delete(first);
       this.#respondNow(first.value.number, first.value.payload);
     }
