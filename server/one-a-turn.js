@@ -1,18 +1,27 @@
 'use strict';
 // Lets one request in each turn of the event loop compute its answer. Some answers take milliseconds. If a hundred of them were
-// computed in one turn, every other client would wait for all of them in each of the turns that its own answer takes.
+// computed in one turn, every other client would wait for all of them in each of the turns that its own answer takes. The
+// connection whose last turn is the longest ago is next, so that a client with many connections does not delay a new one for long.
 
 /** @returns {import('express').RequestHandler} */
 function oneATurn() {
   /** @type {{next: () => void, socket: import('node:net').Socket}[]} */
   let waiting = [];
   let isScheduled = false;
+  let turns = 0;
+  /** @type {WeakMap<object, number>} the last turn of each connection that has had one */
+  const lastTurns = new WeakMap();
+  const lastTurnOf = (/** @type {{socket: object}} */ { socket }) => lastTurns.get(socket) ?? 0;
 
   function step() {
     waiting = waiting.filter(({ socket }) => !socket.destroyed); // nobody waits for these answers
     isScheduled = waiting.length > 1;
     if (isScheduled) setImmediate(step);
-    waiting.shift()?.next();
+    if (waiting.length === 0) return;
+    const next = waiting.reduce((first, other) => (lastTurnOf(other) < lastTurnOf(first) ? other : first));
+    waiting.splice(waiting.indexOf(next), 1);
+    lastTurns.set(next.socket, ++turns);
+    next.next();
   }
 
   return ({ socket }, _response, next) => {

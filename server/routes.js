@@ -37,7 +37,7 @@ function noRun(id) {
   throw new HttpError(404, 'ERR_NO_RUN', `Run ${id} not found. It may have been removed or saved in another folder.`);
 }
 
-/** @param {Response} response @param {string} name @param {string} type @param {string} text */
+/** @param {Response} response @param {string} name @param {string} type @param {string | Buffer} text */
 function attach(response, name, type, text) {
   response.attachment(name).type(`${type}; charset=utf-8`).send(text);
 }
@@ -145,17 +145,17 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
   });
 
   router.get('/traces/:mechanism', (request, response) => {
-    response.json(traces.find(mechanismOf(request)));
+    response.type('json').end(traces.answer(mechanismOf(request)));
   });
   router.get('/traces/:mechanism/perfetto', (request, response) => {
     // Loaded here because nothing else needs it.
     const { toTraceEvents } = require('../lib/trace/perfetto.js');
     const mechanism = mechanismOf(request);
-    const text = JSON.stringify(toTraceEvents(traces.find(mechanism)));
-    attach(response, `crossings-${mechanism}.perfetto.json`, 'application/json', text);
+    const bytes = traces.answer(mechanism, toTraceEvents);
+    attach(response, `crossings-${mechanism}.perfetto.json`, 'application/json', bytes);
   });
   router.get('/gates', (_request, response) => {
-    response.json(traces.gates());
+    response.type('json').end(traces.gates());
   });
   router.post('/gates', async (request, response) => {
     schema.parse(schema.gatesBody, request.body);

@@ -20,9 +20,14 @@ async function probeTracing() {
   }
 }
 
+/** A recording as it is. @param {object} trace @returns {object} */
+const asItIs = (trace) => trace;
+
 class Traces {
   /** @type {Map<string, any>} */
   #recorded = new Map();
+  /** @type {Map<string, Map<Function, Buffer>>} the answers made of each recording so far: they have megabytes */
+  #answers = new Map();
   #closing = new AbortController();
   /** @type {Promise<{allowed: boolean, reason: string | null}> | null} */
   #tracing = null;
@@ -35,8 +40,21 @@ class Traces {
     return this.#tracing;
   }
 
-  /** @param {string} mechanism a valid name, since it becomes part of a path */
-  find(mechanism) {
+  /**
+   * A recording as the bytes of an answer, which are made once.
+   * @param {string} mechanism a valid name, since it becomes part of a path
+   * @param {(trace: any) => object} [form] what to make of it
+   */
+  answer(mechanism, form = asItIs) {
+    const made = this.#answers.get(mechanism)?.get(form);
+    if (made) return made;
+    const bytes = Buffer.from(JSON.stringify(form(this.#find(mechanism))));
+    this.#answers.set(mechanism, (this.#answers.get(mechanism) ?? new Map()).set(form, bytes));
+    return bytes;
+  }
+
+  /** @param {string} mechanism */
+  #find(mechanism) {
     const recorded = this.#recorded.get(mechanism);
     if (recorded) return { ...recorded, origin: 'recorded' };
     try {
@@ -47,9 +65,9 @@ class Traces {
     }
   }
 
-  /** The recording of the gates. */
+  /** The recording of the gates, as the bytes of an answer. */
   gates() {
-    return this.find(GATES);
+    return this.answer(GATES);
   }
 
   /**
@@ -82,6 +100,7 @@ class Traces {
       this.#recording = make(signal);
       const trace = await this.#recording;
       this.#recorded.set(name, trace);
+      this.#answers.delete(name);
       return { ...trace, origin: 'recorded' };
     } catch (error) {
       if (timeLimit.aborted) {

@@ -54,3 +54,13 @@ test('an answer that asks again gets its turn', async () => {
   await nextTurn();
   expect(answered).toEqual(['again']);
 });
+
+test('a connection that has had a turn waits for those that have not, and for those whose turn is longer ago', async () => {
+  const [old, other] = ['old', 'other'].map((name) => ({ name, destroyed: false }));
+  const request = (/** @type {{name: string}} */ socket) => handle({ socket }, null, () => answered.push(socket.name));
+  for (const socket of [old, old, old, other, old]) request(socket);
+  await nextTurn();
+  ask('new');
+  for (let i = 0; i < 5; i++) await nextTurn();
+  expect(answered).toEqual(['old', 'other', 'new', 'old', 'old', 'old']);
+});

@@ -163,8 +163,10 @@ function startProgram(name, args, onEvent, options = {}, onOutput = undefined) {
     child.on('error', (error) => reject(new CrossingsError('ERR_PROGRAM', `Cannot run ${name}: ${reasonOf(error)}`)));
     child.on('close', (code, killer) => {
       // A program that is killed may leave half a line.
-      if (failed && !(failed instanceof SyntaxError && code !== 0)) reject(failed);
-      else resolve(code ?? killer);
+      if (!failed || (failed instanceof SyntaxError && code !== 0)) resolve(code ?? killer);
+      else if (failed instanceof SyntaxError)
+        reject(new CrossingsError('ERR_PROGRAM', `${name} ended in the middle of a line`));
+      else reject(failed);
     });
   });
   return { kill: (signal) => child.kill(signal), ended };

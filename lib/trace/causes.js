@@ -57,50 +57,96 @@ function matchCopies(entries) {
   return pairs;
 }
 
-/** Can `candidate` have ended the wait of `sleeper`? @param {CausalEvent} sleeper @param {CausalEvent} candidate */
-function couldWake(sleeper, candidate) {
-  const { event: waits } = sleeper;
-  const { event: other, about, offset, effects } = candidate;
-  if (waits.kind !== 'syscall' || other.kind !== 'syscall' || other.raw.pid === waits.raw.pid) return false;
-  switch (waits.raw.name) {
+/** What a sleeping system call waits for; '' if its cause is not looked for here. @param {CausalEvent} entry */
+function awaited({ event, about, offset }) {
+  if (event.kind !== 'syscall') return '';
+  const { raw } = event;
+  switch (raw.name) {
     case 'futex':
-      return futexOf(candidate) === 'wake' && about === sleeper.about && offset === sleeper.offset;
+      return `futex ${offset} ${about}`;
     case 'accept':
     case 'accept4':
-      return other.raw.name === 'connect' && candidate.about === sleeper.about;
+      return `connection ${about}`;
     case 'wait4':
-      return other.raw.name === 'exit_group' && String(other.raw.pid) === waits.raw.result;
+      return `exit ${raw.result}`;
     case 'poll':
     case 'ppoll':
-      return effects.some(({ do: what, to }) => what === 'copy' && to === sleeper.about);
+      return `bytes ${about}`;
     default:
-      return false;
+      return '';
+  }
+}
+
+/** What a system call or a step makes happen, in the words of awaited(). @param {CausalEvent} entry @returns {string[]} */
+function provided(entry) {
+  const { event, about, offset, effects } = entry;
+  if (event.kind === 'step') return event.raw.step === 'release' ? [`release ${offset} ${about}`] : [];
+  if (event.kind !== 'syscall') return [];
+  const provides = effects.filter((effect) => effect.do === 'copy' && effect.to).map(({ to }) => `bytes ${to}`);
+  if (futexOf(entry) === 'wake') provides.push(`futex ${offset} ${about}`);
+  if (event.raw.name === 'connect') provides.push(`connection ${about}`);
+  if (event.raw.name === 'exit_group') provides.push(`exit ${event.raw.pid}`);
+  return provides;
+}
+
+/** The events that provide one thing, in the order of their starts. Each search goes on where the one before it ended. */
+class Providers {
+  /** @type {CausalEvent[]} */ #entries = [];
+  #first = 0; // those before it ended before any wait that is still to come
+  #count = 0; // those that began before the end of the last step
+
+  /** @param {CausalEvent} entry */
+  add(entry) {
+    this.#entries.push(entry);
+  }
+
+  /**
+   * The first that took place during the wait of another process. The waits come in the order of their starts.
+   * @param {CausalEvent} waits
+   */
+  during(waits) {
+    const { raw } = waits.event;
+    const isOver = (/** @type {CausalEvent} */ { event: { raw: other } }) => other.end !== null && other.end <= raw.t;
+    while (this.#first < this.#entries.length && isOver(this.#entries[this.#first])) this.#first++;
+    for (let i = this.#first; i < this.#entries.length; i++) {
+      const { raw: other } = this.#entries[i].event;
+      if (other.t >= endOf(waits)) return null;
+      if (other.pid !== raw.pid && !isOver(this.#entries[i])) return this.#entries[i];
+    }
+    return null;
+  }
+
+  /** The last of another process that began before the step ended. @param {CausalEvent} step */
+  before(step) {
+    const end = endOf(step);
+    while (this.#count < this.#entries.length && this.#entries[this.#count].event.raw.t < end) this.#count++;
+    while (this.#count > 0 && this.#entries[this.#count - 1].event.raw.t >= end) this.#count--;
+    for (let i = this.#count - 1; i >= 0; i--)
+      if (this.#entries[i].event.raw.pid !== step.event.raw.pid) return this.#entries[i];
+    return null;
   }
 }
 
 /** Matches each wait, in the kernel or on a word, with the event that ended it. @param {CausalEvent[]} entries */
 function matchWaits(entries) {
+  /** @type {Map<string, Providers>} */
+  const providers = new Map();
+  for (const entry of entries) {
+    for (const what of provided(entry)) {
+      if (!providers.has(what)) providers.set(what, new Providers());
+      providers.get(what)?.add(entry);
+    }
+  }
   /** @type {[CausalEvent, CausalEvent][]} */
   const pairs = [];
   for (const entry of entries) {
     const { kind, raw } = entry.event;
-    const end = endOf(entry);
-    const during = (/** @type {CausalEvent} */ { event: { raw: other } }) =>
-      (other.end === null || other.end > raw.t) && other.t < end;
     if (kind === 'syscall' && raw.sleeps > 0 && !entry.cause) {
-      entry.cause = entries.find((other) => during(other) && couldWake(entry, other)) ?? null;
+      entry.cause = providers.get(awaited(entry))?.during(entry) ?? null;
       if (entry.cause) pairs.push([entry.cause, entry]);
     }
     if (kind === 'step' && raw.step === 'see') {
-      const release = entries.findLast(
-        ({ event, about, offset }) =>
-          event.kind === 'step' &&
-          event.raw.step === 'release' &&
-          event.raw.pid !== raw.pid &&
-          event.raw.t < end &&
-          about === entry.about &&
-          offset === entry.offset,
-      );
+      const release = providers.get(`release ${entry.offset} ${entry.about}`)?.before(entry);
       if (release) pairs.push([release, entry]);
     }
   }

@@ -114,6 +114,7 @@ async function recordProgram(
   if (maxTasks !== undefined) options.push('--tasks', maxTasks);
   /** @type {import('../../measure/programs.js').ProgramEvent | null} */
   let failure = null;
+  let isComplete = false;
   const { program, args } = tracer ?? { program: 'crossings-trace', args: [] };
   const env = { ...(spawn?.env ?? process.env) };
   if (lines) env.NODE_OPTIONS = withLines(env.NODE_OPTIONS);
@@ -123,6 +124,7 @@ async function recordProgram(
     [...args, ...options, '--', ...command],
     (line) => {
       if (line.type === 'error') failure = line;
+      if (line.type === 'end') isComplete = true;
       stalled.refresh();
       const wasFull = recorder.full;
       recorder.take(line);
@@ -158,6 +160,8 @@ async function recordProgram(
     throw new CrossingsError('ERR_STALLED', `${program} did not end in time. The traced program may have stopped it.`);
   }
   if (end !== 0) throw new CrossingsError('ERR_PROGRAM', `${program} ended with ${end}`);
+  // Node reports the status 0 for a program that a real-time signal has ended.
+  if (!isComplete) throw new CrossingsError('ERR_PROGRAM', `${program} ended with a signal that Node does not name`);
   if (recorder.full) {
     recorder.ended.why = 'limit';
     recorder.notes.push(recorder.full);
