@@ -5,7 +5,8 @@ const { existsSync, mkdirSync, readdirSync, rmSync, statSync } = require('node:f
 const { homedir } = require('node:os');
 const { dirname, join } = require('node:path');
 const { setImmediate: nextTurn } = require('node:timers/promises');
-const { checkExtent, readSmall, writeWhole } = require('../lib/terminal/files.js');
+const { checkExtent, readSmall, reasonOf, writeWhole } = require('../lib/terminal/files.js');
+const { HttpError } = require('./http-error.js');
 const { faultOf, lineOf, textOf } = require('./run-kinds.js');
 
 /** @typedef {import('./run-kinds.js').RunFile} RunFile */
@@ -149,10 +150,14 @@ class RunStore {
     }
   }
 
-  /** @param {string} id */
+  /** Another lab may have removed it already. @param {string} id */
   remove(id) {
     this.#listing = null;
-    if (existsSync(this.#path(id))) rmSync(this.#path(id));
+    try {
+      rmSync(this.#path(id), { force: true });
+    } catch (error) {
+      throw new HttpError(503, 'ERR_WRITE', `Run ${id} cannot be removed: ${reasonOf(error)}.`);
+    }
     this.#lines.delete(id);
   }
 }

@@ -214,8 +214,8 @@ class Runs {
     const session = this.session(id);
     if (session?.state === 'running') return this.cancel(id);
     if (!session && !this.finished(id)) return null;
-    this.#sessions.delete(id);
     this.#store.remove(id);
+    this.#sessions.delete(id);
     return 'removed';
   }
 

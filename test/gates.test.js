@@ -1,13 +1,14 @@
 'use strict';
 // The gates of a channel: each attempt to write a peer's memory, or to pass it a wrong position, frame or tag, is refused, and
 // the same attempt succeeds where nothing forbids it. Without the controls, a refusal would prove nothing.
+const { spawnSync } = require('node:child_process');
 const { mkdtempSync, readFileSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const Ajv = require('ajv/dist/2020').default;
 const schema = require('../lib/trace/gates/gates.schema.json');
 const shipped = require('../server/recordings/gates.json');
-const { cli, root, run } = require('./support.js');
+const { built, cli, root, run } = require('./support.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'gates-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -107,4 +108,13 @@ test.each([
 
 test('crossings-gates takes no arguments', () => {
   expect(run('crossings-gates', ['extra'])).toMatchObject({ status: 2, stderr: expect.stringMatching(/extra/) });
+});
+
+test('if memory cannot be created, crossings-gates says why', () => {
+  const library = join(folder, 'refuse.so');
+  const source = '#include <errno.h>\nint memfd_create(void) { errno = EPERM; return -1; }';
+  spawnSync('cc', ['-shared', '-fPIC', '-x', 'c', '-o', library, '-'], { input: source });
+  const env = { ...process.env, LD_PRELOAD: library };
+  const { status, stderr } = spawnSync(built('crossings-gates'), { env, encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 1, stderr: 'Cannot try the gates: Operation not permitted.\n' });
 });

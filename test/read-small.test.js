@@ -2,10 +2,10 @@
 // Files that anybody may have put in the place of a run file: reading one never waits, always ends, and takes little memory.
 const { execFileSync } = require('node:child_process');
 const { randomUUID } = require('node:crypto');
-const { mkdtempSync, rmSync, symlinkSync, writeFileSync } = require('node:fs');
+const { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const { checkExtent, readSmall } = require('../lib/terminal/files.js');
+const { checkAllWritable, checkExtent, readSmall } = require('../lib/terminal/files.js');
 const { RunStore } = require('../server/run-store.js');
 const { result, runOf } = require('./run-files.js');
 
@@ -71,4 +71,27 @@ test('the lab skips a run file that holds too much, and shows the others', async
   writeFileSync(join(folder, `${ids[1]}.json`), JSON.stringify({ ...bad, results: Array(200_000).fill({}) }));
   expect((await store.list()).map(({ id }) => id)).toEqual([ids[0]]);
   expect(warn.mock.calls[0][1]).toMatch('more than 100,000 values');
+});
+
+test('the lab removes a run that another lab has removed, and says why one cannot be removed', () => {
+  const store = new RunStore(folder, /** @type {any} */ ({}));
+  const id = randomUUID();
+  expect(() => store.remove(id)).not.toThrow();
+  mkdirSync(join(folder, `${id}.json`));
+  expect(() => store.remove(id)).toThrow(
+    expect.objectContaining({
+      status: 503,
+      code: 'ERR_WRITE',
+      message: expect.stringContaining(`Run ${id} cannot be removed: `),
+    }),
+  );
+});
+
+test('a file to write that has been deleted since it was opened is refused', () => {
+  const descriptor = openSync(file, 'w');
+  const path = `/proc/self/fd/${descriptor}`;
+  expect(() => checkAllWritable({ '--json': path })).not.toThrow();
+  rmSync(file);
+  expect(() => checkAllWritable({ '--json': path })).toThrow('the file has been deleted');
+  closeSync(descriptor);
 });

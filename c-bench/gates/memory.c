@@ -6,6 +6,7 @@
 
 #include "../../native/region.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -62,7 +63,7 @@ __attribute__((noreturn)) static void be_owner(int socket, bool control) {
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     int fd = make_region(control, &memory);
     if (fd < 0 || !send_descriptor(socket, fd))
-        _exit(1);
+        _exit(errno); /* for the parent's message */
     while (read(socket, &question, 1) == 1) {
         char changed = 0;
         for (size_t i = TARGET; i < BYTES; i++)
@@ -158,7 +159,11 @@ bool try_memory_gate(bool control) {
     int fd = owner < 0 ? -1 : receive_descriptor(ends[0]);
     char *memory = fd < 0 ? MAP_FAILED : mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) {
-        close(ends[0]);
+        int reason = errno;
+        close(ends[0]); /* the owner ends, if it has not failed */
+        if (owner > 0 && waitpid(owner, &status, 0) == owner && WIFEXITED(status) && WEXITSTATUS(status) != 0)
+            reason = WEXITSTATUS(status);
+        errno = reason;
         return false;
     }
     /* What a correct peer does first: it refuses memory that anybody could write. */

@@ -93,6 +93,7 @@ class Incoming {
     const expected = memory === undefined ? this.#arrivals.prepare() : null;
     const mayWrap = expected !== null && (wrap === orNull || wrap === toResult);
     const received = mayWrap ? Promise.resolve(wrap(expected)) : undefined;
+    if (this.#connection.state !== OPEN) return undefined; // a hook of async_hooks has closed the channel
     this.#looked = !this.#pacer.look(this.#reader);
     const message = this.#looked ? PENDING : this.attempt(memory);
     if (message === PENDING) return undefined;

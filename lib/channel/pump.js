@@ -203,10 +203,14 @@ class Pump {
     }
   }
 
-  /** The peer has closed or died: reject pending sends, and requests once no response can arrive. Receives end in serve(). */
+  /**
+   * The channel has ended: reject pending sends, and requests once no response can arrive. Receives end in serve() while there may be
+   * messages to read.
+   */
   #endWaits() {
     const connection = this.#connection;
     const error = connection.error();
+    if (!connection.isReadable) this.receivers.rejectAll(error); // of a call during which the channel was closed
     this.senders.rejectAll(error);
     this.#requests.failUnsent(error);
     // Responses that are behind more messages than the inbox holds are given up.

@@ -102,6 +102,7 @@ class QuickRequests {
     this.#connection.flush();
     const expected = this.#arrivals.prepare();
     const answered = expected === null ? undefined : Promise.resolve(expected);
+    if (!this.#connection.isOpen) return undefined; // a hook of async_hooks has closed the channel
     const response = this.#pacer.look(this.#reader) ? this.#arrivals.takeResponse(number) : null;
     if (response === null) return undefined;
     return response === expected ? answered : Promise.resolve(response);

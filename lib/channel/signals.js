@@ -63,8 +63,9 @@ function onAbort(signal, abort) {
   }
   calls.add(abort);
   return () => {
-    if (calls.delete(abort) && calls.size === 0 && callsOf.delete(signal))
-      Reflect.apply(removeEventListener, signal, ['abort', abortAll]);
+    if (!calls.delete(abort) || calls.size > 0 || callsOf.get(signal) !== calls) return;
+    callsOf.delete(signal);
+    Reflect.apply(removeEventListener, signal, ['abort', abortAll]);
   };
 }
 

@@ -21,6 +21,16 @@ const { flagOf } = require('./arguments.js');
 /** "ENOSPC: no space left on device, write" -> "no space left on device". @param {unknown} error */
 const reasonOf = (error) => /** @type {Error} */ (error).message.replace(/^E\w+: /, '').replace(/, \w+( '.*')?$/, '');
 
+/** Can the file be found by its own name? One behind /dev/stdout may have been deleted. @param {string} path */
+function hasName(path) {
+  try {
+    realpathSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Rejects a path that cannot be written, before anything is measured. Creates no file.
  * @param {string} option such as '--json'
@@ -38,6 +48,7 @@ function checkWritable(option, path) {
     refuse(reasonOf(error));
   }
   if (existing?.isDirectory()) refuse('it is a folder');
+  if (existing?.isFile() && !hasName(path)) refuse('the file has been deleted');
   const target = existing ? path : dirname(resolve(path));
   if (!existing && !statSync(target, { throwIfNoEntry: false })?.isDirectory())
     refuse(`the folder ${target} does not exist`);

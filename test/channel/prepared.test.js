@@ -5,7 +5,8 @@ const { KIND } = require('../../lib/channel/layout.js');
 const { Pacer } = require('../../lib/channel/pacer.js');
 const { newMemory, Slab } = require('../../lib/channel/slab.js');
 const turn = require('../../lib/channel/turn.js');
-const { rawPeer } = require('./raw-peer.js');
+const { closedByHook, rawPeer } = require('./raw-peer.js');
+const { errorWith } = require('./support.js');
 
 afterEach(() => jest.restoreAllMocks());
 
@@ -193,5 +194,14 @@ describe('a receive() that polls', () => {
     );
     expect(value.map(String)).toEqual(['first', 'other']);
     expect(a.tryReceive()).toBeNull();
+  });
+
+  test.each([
+    ['polls', true],
+    ['sleeps', false],
+  ])('is rejected if a hook closes the channel while the promise is made, before it %s', async (_, mayLook) => {
+    await open();
+    jest.spyOn(Pacer.prototype, 'mayLook', 'get').mockReturnValue(mayLook);
+    await expect(closedByHook(a, () => a.receive())).rejects.toEqual(errorWith('ERR_CLOSED'));
   });
 });

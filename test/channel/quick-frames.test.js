@@ -6,7 +6,7 @@ const lookout = require('../../lib/channel/lookout.js');
 const { Pacer } = require('../../lib/channel/pacer.js');
 const { Requests } = require('../../lib/channel/requests.js');
 const turn = require('../../lib/channel/turn.js');
-const { rawPeer } = require('./raw-peer.js');
+const { closedByHook, rawPeer } = require('./raw-peer.js');
 const { errorWith, pause } = require('./support.js');
 
 /** @type {jest.SpyInstance} */ let quick;
@@ -253,5 +253,11 @@ test('a request that finds no room does not count as open', async () => {
   expect(String(await response)).toBe('response');
   await alone();
   await request(() => respond('response'));
+  expect(quick).toHaveBeenCalledTimes(1);
+});
+
+test('a request is rejected if a hook closes the channel while its promise is made', async () => {
+  await open();
+  await expect(closedByHook(a, () => a.request('x'))).rejects.toEqual(errorWith('ERR_CLOSED'));
   expect(quick).toHaveBeenCalledTimes(1);
 });

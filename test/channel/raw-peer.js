@@ -1,5 +1,6 @@
 'use strict';
 // A channel whose peer keeps to the layout of the ring and nothing else: a test decides about each of its frames.
+const { createHook } = require('node:async_hooks');
 const { CLOSED_WORD, HEADER_BYTES, KIND, WAITING_FOR_ROOM_WORD } = require('../../lib/channel/layout.js');
 const { RingReader } = require('../../lib/channel/ring-reader.js');
 const { RingWriter } = require('../../lib/channel/ring-writer.js');
@@ -71,4 +72,25 @@ async function rawPeer(options = {}) {
   };
 }
 
-module.exports = { CAPACITY, rawPeer };
+/**
+ * Make a call, and close the channel in a hook of async_hooks, which runs when the call makes its first promise.
+ * @template T @param {any} channel @param {() => T} call @returns {T}
+ */
+function closedByHook(channel, call) {
+  let isArmed = true;
+  const hook = createHook({
+    init(_id, type) {
+      if (type !== 'PROMISE' || !isArmed) return;
+      isArmed = false;
+      channel.close();
+    },
+  }).enable();
+  try {
+    return call();
+  } finally {
+    isArmed = false;
+    hook.disable();
+  }
+}
+
+module.exports = { CAPACITY, closedByHook, rawPeer };

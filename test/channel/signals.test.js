@@ -59,3 +59,16 @@ test('one that is stopped by another is not ended, and one that throws ends no o
   expect(ended).toEqual(['enough']);
   expect(rethrow).toThrow('thrown');
 });
+
+test('a call that begins while an event named abort is dispatched is ended by the abort that follows', () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  /** @type {unknown[]} */ const ended = [];
+  const stop = onAbort(signal, () => {
+    onAbort(signal, (reason) => ended.push(reason));
+    stop();
+  });
+  signal.dispatchEvent(new Event('abort'));
+  controller.abort('enough');
+  expect(ended).toEqual(['enough']);
+});

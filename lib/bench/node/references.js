@@ -6,6 +6,8 @@ const { eventOf, runNode, runProgram } = require('../../measure/programs.js');
 const { unlessShortened } = require('../../measure/run.js');
 const { median, summarize } = require('../../measure/statistics.js');
 
+const IDLE_SAMPLES = 3; // of a second each
+
 /**
  * What a row is computed from.
  * @typedef {object} Measured
@@ -221,7 +223,7 @@ function ratioOf({ values, ...row }, measured) {
 
 /**
  * Measures everything that is not a sample of a transport: the ring in C, many senders and a timer once per round, and the
- * idle channel once per run.
+ * idle channel a few times at the end.
  * @param {{placement: string[], signal?: AbortSignal}} control
  */
 function measureReferences({ placement, signal }) {
@@ -285,8 +287,10 @@ function measureReferences({ placement, signal }) {
   };
 
   const idle = async () => {
-    const events = await runNode([process.execPath, join(__dirname, 'idle.js')], { signal });
-    note('idleShare', eventOf(events, 'idle').share * 100);
+    for (let i = 0; i < IDLE_SAMPLES; i++) {
+      const events = await runNode([process.execPath, join(__dirname, 'idle.js')], { signal });
+      note('idleShare', eventOf(events, 'idle').share * 100);
+    }
   };
 
   /**
