@@ -350,7 +350,7 @@ class Channel {
       handler &&
       ((/** @type {Buffer} */ request) => {
         const response = handler(this.#incoming.decoded(request));
-        return typeof response?.then === 'function'
+        return !isUint8Array(response) && typeof response?.then === 'function'
           ? Promise.resolve(response).then((value) => this.#outgoing.bytesOf(value))
           : this.#outgoing.bytesOf(response);
       });

@@ -298,7 +298,8 @@ class Pump {
     this.#running = false;
     this.showAll(); // the peer may be waiting for it
     this.#arrivals.prepare();
-    const found = this.#pacer.look(this);
+    // If only frames are awaited, polling the ring itself takes half as long, so an answer is found sooner.
+    const found = this.#pacer.look(this.senders.size === 0 ? this.#connection.reader : this);
     if (found || !this.#pacer.always) this.#leaveLookout();
   }
 

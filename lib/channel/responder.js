@@ -1,6 +1,7 @@
 'use strict';
 // Responds to the peer's requests with the handler of onRequest(), and limits how many requests the peer may have open and how
 // many of them the handler works on at a time.
+const { isUint8Array } = require('node:util').types;
 const { CrossingsError, corruptPeer } = require('./errors.js');
 const { KIND } = require('./layout.js');
 const { Queue } = require('./queue.js');
@@ -98,20 +99,25 @@ class Responder {
     try {
       if (this.#handler === null) throw new CrossingsError('ERR_REQUEST_FAILED', 'The peer has no request handler.');
       const response = this.#handler(payload);
-      if (response instanceof Promise) {
-        this.#atWork++;
-        response
-          .then(
-            (bytes) => this.#sendResponse(number, length, bytes),
-            (error) => this.#refuse(number, length, error),
-          )
-          .finally(() => this.#settled());
-      } else {
-        this.#sendResponse(number, length, response);
-      }
+      if (isUint8Array(response)) this.#sendResponse(number, length, response);
+      else this.#respondLater(number, length, response);
     } catch (error) {
       this.#refuse(number, length, error);
     }
+  }
+
+  /**
+   * A separate method: with its closures, #respondNow() would allocate a context in each call.
+   * @param {number} number @param {number} length of the request @param {Promise<Uint8Array>} response
+   */
+  #respondLater(number, length, response) {
+    this.#atWork++;
+    response
+      .then(
+        (bytes) => this.#sendResponse(number, length, bytes),
+        (error) => this.#refuse(number, length, error),
+      )
+      .finally(() => this.#settled());
   }
 
   /** @param {number} number @param {number} length of the request @param {Uint8Array} bytes */
