@@ -20,6 +20,14 @@ const {
   frameBytes,
 } = require('./layout.js');
 
+/**
+ * Uint8Array.prototype.set() with its target as the first parameter. V8, when it compiles on a second thread, often leaves the
+ * lookup of a built-in method in the code (seen with `node --print-opt-code`), which takes 2 to 3 ns here.
+ */
+const setBytes = /** @type {(target: Uint8Array, source: Uint8Array, offset: number) => void} */ (
+  Function.prototype.call.bind(Uint8Array.prototype.set)
+);
+
 const EMPTY_BYTES = new Uint8Array(0);
 const EMPTY_WORDS = new Int32Array(0);
 
@@ -87,7 +95,7 @@ class RingWriter {
     // stored before the payload so that no other store comes between the stores to this frame's cache line, which a polling
     // reader could take away in between (docs/protocol.md).
     if (next !== this.cleared) this.words[(HEADER_BYTES + (next & this.mask)) >> 2] = 0;
-    this.bytes.set(payload, at + 8 + prefix);
+    setBytes(this.bytes, payload, at + 8 + prefix);
     if (prefix) this.words[word + 2] = /** @type {number} */ (number);
     this.words[word + 1] = kind;
     if (this.heldSignal !== 0) {

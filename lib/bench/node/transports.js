@@ -60,10 +60,11 @@ const workOf = ({ work }, sizeBytes) => (sizeBytes >= LARGE_BYTES ? work.large :
 
 const EXCHANGES = {
   loop: () => require('./exchanges/loop.js'),
-  await: () => require('./exchanges/await.js').messages,
-  'await-reuse': () => require('./exchanges/await.js').reusedMessages,
-  batches: () => require('./exchanges/batches.js').batches,
-  'batches-reuse': () => require('./exchanges/batches.js').reusedBatches,
+  await: () => require('./exchanges/await.js'),
+  messages: () => require('./exchanges/bursts.js').messages,
+  'messages-reuse': () => require('./exchanges/bursts.js').reusedMessages,
+  batches: () => require('./exchanges/bursts.js').batches,
+  'batches-reuse': () => require('./exchanges/bursts.js').reusedBatches,
   request: () => require('./exchanges/request.js'),
   events: () => require('./exchanges/events.js'),
 };
@@ -291,9 +292,18 @@ const transports = {
     {},
     { title: 'crossings, send and for await', style: 'await', work: WORK.promises, tripsPerReading: 10 },
   ),
-  'ring-async-reuse': ring(
+  'ring-messages': ring(
     {},
-    { title: 'crossings, send and messages, reuse', style: 'await-reuse', work: WORK.promises, tripsPerReading: 10 },
+    { title: 'crossings, trySend and for await', style: 'messages', work: WORK.bursts, tripsPerReading: 10 },
+  ),
+  'ring-messages-reuse': ring(
+    {},
+    {
+      title: 'crossings, trySend and messages, reuse',
+      style: 'messages-reuse',
+      work: WORK.bursts,
+      tripsPerReading: 10,
+    },
   ),
   'ring-batches': ring(
     {},

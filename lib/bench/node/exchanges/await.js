@@ -1,7 +1,6 @@
 'use strict';
-// The ring with promises, as most programs use it: send() and receive() on the first side, for await on the other side. With
-// the option reuse of messages(), each message takes the memory of the one before.
-const { allTrips, check, makeMessage, now, warmupMessagesOf, warmupOf } = require('./messages.js');
+// The ring with promises, as most programs use it: send() and receive() on the first side, for await on the other side.
+const { allTrips, check, makeMessage, now, numberIn, numberOf, warmupMessagesOf, warmupOf } = require('./messages.js');
 
 /** @typedef {import('../transports.js').End} End */
 /** @typedef {import('./messages.js').Work} Work */
@@ -29,9 +28,10 @@ async function timeTrips(work, exchange) {
 /** Round trips by send() and receive(). @param {any} channel @param {Work} work */
 function sendAndReceive(channel, work) {
   const message = makeMessage(0, work);
+  const word = numberIn(message);
   return async (/** @type {number} */ from, /** @type {number} */ count) => {
     for (let number = from; number < from + count; number++) {
-      message.writeInt32LE(number, 0);
+      word[0] = number;
       await channel.send(message);
       check(await channel.receive(), number);
     }
@@ -59,9 +59,10 @@ async function timeStream(channel, work, sendAll) {
 async function first({ channel }, work) {
   const times = await timeTrips(work, sendAndReceive(channel, work));
   const message = makeMessage(0, work);
+  const word = numberIn(message);
   const streamNs = await timeStream(channel, work, async (count) => {
     for (let i = 0; i < count; i++) {
-      message.writeInt32LE(i, 0);
+      word[0] = i;
       await channel.send(message);
     }
   });
@@ -80,7 +81,7 @@ const receiveMessages =
         number++;
         await channel.send(message);
       } else {
-        if (message.readInt32LE(0) !== due) check(message, due); // check() throws here; comparing first avoids most calls of it
+        if (numberOf(message) !== due) check(message, due); // check() throws here; comparing first avoids most calls of it
         if (++due < count) continue;
         [due, count] = [0, work.messages];
         await channel.send(message);
@@ -90,8 +91,9 @@ const receiveMessages =
   };
 
 module.exports = {
-  messages: { first, other: receiveMessages({ reuse: false }) },
-  reusedMessages: { first, other: receiveMessages({ reuse: true }) },
+  first,
+  other: receiveMessages({ reuse: false }),
+  receiveMessages,
   timeTrips,
   timeStream,
   sendAndReceive,

@@ -2,7 +2,7 @@
 // Requests over the ring: request() on the first side, onRequest() on the other. The throughput pass
 // keeps up to 64 requests outstanding.
 const { timeTrips } = require('./await.js');
-const { check, makeMessage, now, warmupMessagesOf } = require('./messages.js');
+const { check, makeMessage, now, numberIn, warmupMessagesOf } = require('./messages.js');
 
 const OUTSTANDING = 64;
 
@@ -12,9 +12,10 @@ const OUTSTANDING = 64;
 /** @param {End} end @param {Work} work */
 async function first({ channel }, work) {
   const request = makeMessage(0, work);
+  const word = numberIn(request);
   const times = await timeTrips(work, async (from, count) => {
     for (let number = from; number < from + count; number++) {
-      request.writeInt32LE(number, 0);
+      word[0] = number;
       check(await channel.request(request), number);
     }
   });
