@@ -17,7 +17,7 @@ const LARGE_BYTES = 4096;
 const WORK = {
   loop: { small: { trips: 300_000, messages: 5_000_000 }, large: { trips: 6000, messages: 31_000 } },
   promises: { small: { trips: 100_000, messages: 3_000_000 }, large: { trips: 2000, messages: 20_000 } },
-  bursts: { small: { trips: 20_000, messages: 5_000_000 }, large: { trips: 400, messages: 31_000 } },
+  bursts: { small: { trips: 100_000, messages: 5_000_000 }, large: { trips: 400, messages: 31_000 } },
   requests: { small: { trips: 100_000, messages: 400_000 }, large: { trips: 1000, messages: 5000 } },
   kernel: { small: { trips: 1000, messages: 20_000 }, large: { trips: 300, messages: 500 } },
   asleep: { small: { trips: 8000, messages: 100 }, large: { trips: 1500, messages: 100 } },
