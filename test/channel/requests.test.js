@@ -113,7 +113,7 @@ describe('limits', () => {
     b.onRequest(() => new Promise(() => {}), { concurrency: 1 });
     const [first, second] = [a.request('1'), a.request('2')];
     first.catch(() => {});
-    await pause(5);
+    while (b.stats().messagesReceived < 2) await pause(1);
     b.onRequest(null);
     await expect(second).rejects.toEqual(errorWith('ERR_REQUEST_FAILED'));
   });
