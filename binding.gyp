@@ -241,6 +241,12 @@
       'sources': ['test/heir.c', '<@(c_interface)'],
     },
     {
+      # For the tests: wakes a peer although ringing the doorbell fails at first.
+      'target_name': 'crossings-unrung',
+      'type': 'executable',
+      'sources': ['test/unrung.c', '<@(c_interface)'],
+    },
+    {
       # For the tests: programs that hang, to be traced.
       'target_name': 'crossings-hang',
       'type': 'executable',

@@ -17,6 +17,7 @@ struct crossings_channel {
     crossings_wait wait;
     uint64_t spin_ns;
     bool corked, authenticated;
+    bool unrung;  /* the doorbell could not be rung; the next calls ring it */
     bool special; /* authenticated or over: one check shows the crossings_try_ calls that more checks are needed */
     crossings_status over;           /* CROSSINGS_END or CROSSINGS_PEER_DIED once it is known; CROSSINGS_OK before */
     uint32_t over_at;                /* the read position at that time */

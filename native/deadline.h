@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define RETRY_MS 5 /* between two attempts to connect, while there is no listener, or to listen */
+#define RETRY_MS 5 /* between two attempts to connect, while there is no listener, to listen, or to ring */
 
 static inline uint64_t now_ns(void) {
     struct timespec now;

@@ -10,14 +10,15 @@
 #define MAX_DRAINED 8 /* rings taken by one call */
 #define MAX_DRAINS 4  /* calls at a time */
 
-void doorbell_ring(int fd) {
+bool doorbell_ring(int fd) {
     char ring = 1;
     ssize_t sent;
     do
         sent = send(fd, &ring, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (sent < 0 && errno == EINTR);
     /* EAGAIN: rings that the peer has not taken yet fill the socket, so it will wake anyway. EPIPE: the peer has closed
-     * its end, which the next read reports. */
+     * its end, which the next read reports. Anything else (ENOBUFS, ENOMEM) wakes nobody. */
+    return sent == 1 || errno == EAGAIN || errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN;
 }
 
 /* Take up to MAX_DRAINED rings. *taken: their number. */
@@ -40,7 +41,7 @@ static enum doorbell_state take_rings(int fd, int *taken) {
     while (got < 0 && errno == EINTR);
     *taken = got;
     if (got < 0)
-        return errno == EAGAIN ? DOORBELL_OPEN : DOORBELL_CLOSED;
+        return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ? DOORBELL_OPEN : DOORBELL_CLOSED;
     enum doorbell_state state = DOORBELL_OPEN;
     for (int i = 0; i < got; i++) {
         int received[DISPOSAL_MOST];

@@ -4,8 +4,11 @@
 #ifndef CROSSINGS_DOORBELL_H
 #define CROSSINGS_DOORBELL_H
 
-/* Wake the peer. Ringing a peer that has closed its end does nothing. */
-void doorbell_ring(int fd);
+#include <stdbool.h>
+
+/* Wake the peer. Ringing a peer that has closed its end does nothing. False: the peer may sleep on, because the call
+ * failed, for example because the memory cgroup is full. Ring again later. */
+bool doorbell_ring(int fd);
 /* Take rings that have arrived, and learn whether there is still a peer. Call again while the socket is readable. */
 enum doorbell_state {
     DOORBELL_BROKEN = -1, /* the peer has attached descriptors to a ring, which no correct peer does */

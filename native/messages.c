@@ -14,12 +14,22 @@ uint32_t crossings_max_message(const crossings_channel *channel) {
     return channel->authenticated ? ring_auth_max_message(capacity) : ring_max_message(capacity);
 }
 
+/* If the call fails, the peer sleeps on. Then the next message rings as well, and so does the next check of the peer.
+ */
+static void ring(crossings_channel *channel) {
+    channel->unrung = !doorbell_ring(channel->fd);
+    if (channel->unrung)
+        channel->writer.rung = channel->reader.rung = 0; /* no sleep has this number: it is even */
+}
+
 /* Check whether the peer has closed or died. CROSSINGS_OK: neither. Called only when an attempt found nothing to do. */
 static crossings_status check_peer(crossings_channel *channel) {
     channel->fruitless = 0;
     channel->empty_at = channel->reader.position;
     if (channel->over != CROSSINGS_OK)
         return channel->over;
+    if (channel->unrung)
+        ring(channel);
     /* Pairs with the release in crossings_close() of channel.c: everything the peer sent before is in the ring. */
     const uint32_t *closed = &channel->peer.header->closed;
     if (ring_load_acquire(closed)) {
@@ -48,7 +58,7 @@ static crossings_status look_again(crossings_channel *channel) {
 static void publish(crossings_channel *channel) {
     ring_publish(&channel->writer);
     if (ring_reader_sleeps(&channel->writer))
-        doorbell_ring(channel->fd);
+        ring(channel);
 }
 
 /* What follows an attempt to write a message. */
@@ -95,7 +105,7 @@ static inline bool left_too_much(const crossings_channel *channel) {
 /* What follows a message that was consumed. */
 static inline crossings_status consumed(crossings_channel *channel) {
     if (ring_writer_sleeps(&channel->reader))
-        doorbell_ring(channel->fd);
+        ring(channel);
     channel->fruitless = 0;
     /* A ring that is never empty must not hide the peer's end either. */
     if (channel->reader.position - channel->empty_at >= channel->peer.capacity)
@@ -176,6 +186,10 @@ static crossings_status try_last(const struct attempt *attempt) {
     return status == CROSSINGS_AGAIN ? over : status;
 }
 
+static inline uint64_t soonest(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
 /* Spin, then sleep until the doorbell rings, until the attempt succeeds, fails or times out. */
 static crossings_status block_on(const struct attempt *attempt, int timeout_ms) {
     crossings_channel *channel = attempt->channel;
@@ -208,7 +222,7 @@ static crossings_status block_on(const struct attempt *attempt, int timeout_ms) 
         ring_begin_waiting(waiting);
         status = try_once(attempt); /* the last attempt, after the fence */
         if (status == CROSSINGS_AGAIN)
-            wait_readable(channel->fd, deadline);
+            wait_readable(channel->fd, channel->unrung ? soonest(deadline, deadline_after(RETRY_MS)) : deadline);
         ring_end_waiting(waiting);
         if (status != CROSSINGS_AGAIN || (status = try_last(attempt)) != CROSSINGS_AGAIN)
             return status;

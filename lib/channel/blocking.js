@@ -52,8 +52,10 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     if (!connection.reader.isReady() && connection.isOpen) {
       pump.sleeps++;
       let leftMs = deadline - now();
-      while (!connection.waitForDoorbell(Math.max(0, Math.min(SLICE_MS, Math.ceil(leftMs)))) && leftMs > 0)
+      while (!connection.waitForDoorbell(Math.max(0, Math.min(SLICE_MS, Math.ceil(leftMs)))) && leftMs > 0) {
+        connection.ringAgain();
         leftMs = deadline - now();
+      }
     }
     connection.announceSleep(0);
   }

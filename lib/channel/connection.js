@@ -3,6 +3,7 @@
 // also shows whether the peer is alive. Owns the channel's state, from OPEN to CLOSED (life.js).
 // biome-ignore lint/suspicious/noShadowRestrictedNames: JavaScript's own in most runtimes, and used like them
 const { Atomics, wordsOf } = require('./atomics.js');
+const { callUnreferenced } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const {
   CLOSED_WORD,
@@ -25,6 +26,7 @@ const turn = require('./turn.js');
 const FOR_DATA = 1;
 const FOR_ROOM = 2;
 
+const RING_RETRY_MS = 5;
 const NUMBER_BYTES = 4;
 const EMPTY_WORDS = new Int32Array(0);
 
@@ -55,6 +57,7 @@ class Connection {
   #words; // my region as 32-bit words
   #refed = false;
   #hungUp = false;
+  #isUnrung = false; // the doorbell could not be rung, and the peer may be asleep
   #asleep = 0; // what my region announces that this side is sleeping for: FOR_... bits
   #onEnd;
   #onState;
@@ -182,7 +185,18 @@ class Connection {
   ring() {
     if (this.#hungUp) return; // the peer has gone
     this.doorbellsRung++;
-    this.#bell.ring();
+    if (this.#bell.ring()) return;
+    this.writer.rung = this.reader.rung = 0; // so that the next message rings again: no sleep has an even number
+    if (this.#isUnrung) return;
+    this.#isUnrung = true;
+    callUnreferenced(() => this.ringAgain(), RING_RETRY_MS);
+  }
+
+  /** Ring the doorbell if ringing it has failed: the peer may sleep on, and no other message may follow. */
+  ringAgain() {
+    if (!this.#isUnrung) return;
+    this.#isUnrung = false;
+    this.ring();
   }
 
   /** Ring the doorbell if the peer is sleeping until there is room and a read has made room. */
@@ -250,6 +264,7 @@ class Connection {
 
   /** A loop of try calls has found nothing for long: check for the peer's end. */
   polled() {
+    this.ringAgain();
     if (!this.checkPeer()) this.#bell.polled?.();
   }
 

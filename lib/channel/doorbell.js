@@ -10,7 +10,7 @@ const { native } = require('./native.js');
  * @property {string | null} cannotBlock why no thread can wait for it, as a sentence; null if one can
  * @property {(onRing: () => void) => void} watch calls when the peer rings or has gone
  * @property {(yes: boolean) => void} keepAlive does watching keep the process alive? At first it does not
- * @property {() => void} ring wakes the peer
+ * @property {() => boolean} ring wakes the peer; false if the peer may sleep on, because a system call failed
  * @property {() => boolean} isConnected takes the rings that have arrived. Throws ERR_PEER_CORRUPT if the peer broke the protocol
  * @property {() => void} [polled] a loop of try calls has found nothing for long
  * @property {(timeoutMs: number) => boolean} wait blocks this thread until the peer rings; true if it did
@@ -42,7 +42,7 @@ class Doorbell {
   }
 
   ring() {
-    native.ring(this.#fd);
+    return native.ring(this.#fd);
   }
 
   isConnected() {

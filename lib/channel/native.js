@@ -48,7 +48,7 @@ const { lacksLoopPoller } = require('./runtime.js');
  * @property {(ticket: number) => void} withdrawTicket
  * @property {(fd: number) => void} closeFd
  * @property {(fd: number) => void} disownFd
- * @property {(fd: number) => void} ring
+ * @property {(fd: number) => boolean} ring
  * @property {(fd: number) => boolean} drain
  * @property {(fd: number, timeoutMs: number) => boolean} waitReadable
  * @property {new (fd: number, readable: () => void) => Poller} Poller

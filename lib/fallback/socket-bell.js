@@ -116,6 +116,7 @@ class SocketBell {
   ring() {
     sleepAnew(this.#words);
     this.#sender.flush();
+    return true;
   }
 
   isConnected() {

@@ -137,8 +137,9 @@ Napi::Value PeerOf(const Napi::CallbackInfo &info) {
 }
 // ---- The doorbell ----
 
-void Ring(const Napi::CallbackInfo &info) {
-    doorbell_ring(IntegerAt(info, 0));
+// ring(descriptor) -> false if the call failed and the peer may sleep on.
+Napi::Value Ring(const Napi::CallbackInfo &info) {
+    return Napi::Boolean::New(info.Env(), doorbell_ring(IntegerAt(info, 0)));
 }
 
 // drain(descriptor) -> true while the peer's end is open. Throws if the peer has attached descriptors to a ring.

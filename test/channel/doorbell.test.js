@@ -1,0 +1,74 @@
+'use strict';
+// A peer that sleeps is woken although ringing its doorbell fails at first, as it does when the memory cgroup is full.
+const { spawn } = require('node:child_process');
+const { native } = require('../../lib/channel/native.js');
+const { built } = require('../support.js');
+const { closing, crossings, newPath, pause, peer, success, watch } = require('./support.js');
+
+const { ring } = native;
+afterEach(() => {
+  native.ring = ring;
+});
+
+/** Lets the next rings of this process fail. Returns a function: how often has it rung since? @param {number} count */
+function failRings(count) {
+  let rings = 0;
+  native.ring = (fd) => (rings++ < count ? false : ring(fd));
+  return () => rings;
+}
+
+/** A channel to a process that sends each message back. @param {any} [options] */
+async function echo(options) {
+  const path = newPath();
+  const server = closing(await crossings.listen(path, options));
+  peer('echo', path);
+  return closing(await server.accept());
+}
+
+/** Makes round trips until the peer slept before one, so that three rings failed. @param {any} channel @param {() => Promise<any>} answer */
+async function wakeAfterFailures(channel, answer) {
+  for (let number = 0; ; number++) {
+    const rings = failRings(3);
+    channel.trySend(`message ${number}`);
+    expect(String(await answer())).toBe(`message ${number}`);
+    if (rings() > 3) return;
+    await pause(20);
+  }
+}
+
+test.each(['spin-then-sleep', 'spin', 'sleep'])('by a process that awaits the answer, wait: %s', async (wait) => {
+  const channel = await echo({ wait });
+  await wakeAfterFailures(channel, () => channel.receive());
+});
+
+test('by a thread that blocks for the answer', async () => {
+  const channel = await echo();
+  await wakeAfterFailures(channel, async () => channel.receiveSync());
+});
+
+test('by a loop of try calls', async () => {
+  const channel = await echo();
+  await wakeAfterFailures(channel, async () => {
+    for (;;) {
+      const answer = channel.tryReceive();
+      if (answer !== null) return answer;
+    }
+  });
+});
+
+test('by the next message', async () => {
+  const channel = await echo();
+  for (let rings = () => 0; rings() === 0; ) {
+    await pause(20);
+    rings = failRings(1);
+    channel.trySend('one');
+    const first = rings();
+    channel.trySend('two');
+    expect(rings()).toBe(2 * first); // the first found the peer asleep and failed, so the second rang, too
+    expect([String(await channel.receive()), String(await channel.receive())]).toEqual(['one', 'two']);
+  }
+});
+
+test.each(['wait', 'poll'])('by a program in C that then calls %s', async (how) => {
+  expect(await watch(spawn(built('crossings-unrung'), [how])).ended).toEqual(success);
+});
