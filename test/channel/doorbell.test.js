@@ -5,6 +5,8 @@ const { native } = require('../../lib/channel/native.js');
 const { built } = require('../support.js');
 const { closing, crossings, newPath, pause, peer, success, watch } = require('./support.js');
 
+const LIMIT_MS = 20_000;
+
 const { ring } = native;
 afterEach(() => {
   native.ring = ring;
@@ -43,16 +45,16 @@ test.each(['spin-then-sleep', 'spin', 'sleep'])('by a process that awaits the an
 
 test('by a thread that blocks for the answer', async () => {
   const channel = await echo();
-  await wakeAfterFailures(channel, async () => channel.receiveSync());
+  await wakeAfterFailures(channel, async () => channel.receiveSync({ timeout: LIMIT_MS }));
 });
 
 test('by a loop of try calls', async () => {
   const channel = await echo();
   await wakeAfterFailures(channel, async () => {
-    for (;;) {
-      const answer = channel.tryReceive();
-      if (answer !== null) return answer;
-    }
+    const limit = performance.now() + LIMIT_MS;
+    let answer = null;
+    while (answer === null && performance.now() < limit) answer = channel.tryReceive();
+    return answer;
   });
 });
 
