@@ -2,6 +2,7 @@
 // `crossings lab --export FOLDER`: a copy of the lab as static files. The pages are those of public/; what they would ask the server,
 // a server of this process is asked now, and each answer becomes a file. Written beside the folder and then renamed to it.
 const {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -14,7 +15,10 @@ const {
   statSync,
   writeFileSync,
 } = require('node:fs');
+const { once } = require('node:events');
+const { get } = require('node:http');
 const { basename, dirname, join, resolve } = require('node:path');
+const { text } = require('node:stream/consumers');
 const pino = require('pino').default;
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { reasonOf } = require('../lib/terminal/files.js');
@@ -59,9 +63,16 @@ function checkFolder(given) {
   }
 }
 
+/** @param {string} folder */
+function makeWritable(folder) {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
+}
+
 /** The pages, their modules and the libraries that they load. @param {string} folder */
 function writePages(folder) {
   cpSync(PUBLIC, folder, { recursive: true, filter: (path) => !path.endsWith('.d.ts') });
+  makeWritable(folder); // cpSync() copies the permissions, too, and the package may be read-only
   for (const page of readdirSync(folder).filter((name) => name.endsWith('.html'))) {
     const path = join(folder, page);
     writeFileSync(path, readFileSync(path, 'utf8').replace(CHARSET, HEAD));
@@ -124,8 +135,9 @@ async function writeCopy(folder, runs, signal) {
   try {
     await writeData(join(folder, DATA), async (path) => {
       const headers = { 'x-crossings-token': server.token };
-      const response = await fetch(`http://127.0.0.1:${server.port}/api/${path}`, { headers, signal });
-      return { status: response.status, text: await response.text() };
+      const asked = get({ host: '127.0.0.1', port: server.port, path: `/api/${path}`, headers, signal });
+      const [response] = await once(asked, 'response', { signal });
+      return { status: response.statusCode, text: await text(response) };
     });
   } finally {
     await server.close();
@@ -148,7 +160,13 @@ async function exportLab(given, { runs = SHIPPED_RUNS, signal } = {}) {
   const path = checkFolder(given);
   /** @type {string | null} */
   let beside = null;
-  const clean = () => beside && rmSync(beside, { recursive: true, force: true });
+  function clean() {
+    try {
+      if (beside) rmSync(beside, { recursive: true, force: true });
+    } catch {
+      // There may be an error already, which says more.
+    }
+  }
   process.once('exit', clean); // a second Ctrl-C ends this process before it gets any further
   try {
     beside = mkdtempSync(join(dirname(path), `.${basename(path)}-`));

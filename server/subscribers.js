@@ -7,6 +7,21 @@ const { createChannel, createSession } = require('./events.js');
 /** @typedef {import('better-sse', { with: { 'resolution-mode': 'import' } }).Session} Session */
 
 const MAX_UNSENT_BYTES = 256 << 10; // for each client, and one event more
+const MAX_UNSENT_TOTAL_BYTES = 64 << 20; // for all clients together, and one snapshot more: a snapshot may have megabytes
+
+/** @type {Set<import('express').Response>} the streams that are open */
+const streams = new Set();
+
+/** Disconnects the clients that have read least, until the others' events fit into the server's memory. */
+function disconnectLaziest() {
+  const unsent = [...streams].map((response) => ({ response, bytes: response.writableLength }));
+  let total = unsent.reduce((sum, { bytes }) => sum + bytes, 0);
+  for (const { response, bytes } of unsent.sort((a, b) => b.bytes - a.bytes)) {
+    if (total <= MAX_UNSENT_TOTAL_BYTES) return;
+    response.destroy();
+    total -= bytes;
+  }
+}
 
 /** @param {unknown} data a string is JSON already */
 const serialize = (data) => (typeof data === 'string' ? data : JSON.stringify(data));
@@ -55,6 +70,10 @@ class Subscribers {
 async function beginStream(request, response) {
   // A session's keep-alive timer would outlive a client that disconnects before the session has begun, and no proxy needs it.
   const session = await createSession(request, response, { keepAlive: null, serializer: serialize });
+  if (response.destroyed) return null;
+  streams.add(response);
+  response.once('close', () => streams.delete(response));
+  disconnectLaziest();
   return response.destroyed ? null : session;
 }
 

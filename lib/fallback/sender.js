@@ -30,17 +30,25 @@ class Sender {
   #chunks = 0; // written so far
   #waitingFor = 0; // the number of the chunk that is on its way; 0: none
   #onEmpty = () => {};
+  #onBusy;
 
   /**
    * @param {import('node:net').Socket} socket
    * @param {import('./memory.js').Memory} mine
+   * @param {() => void} onBusy called when isBusy has changed
    */
-  constructor(socket, mine) {
+  constructor(socket, mine, onBusy) {
     this.#socket = socket;
+    this.#onBusy = onBusy;
     this.#words = new Int32Array(mine.buffer);
     this.#bytes = new Uint8Array(mine.buffer);
     this.#mask = mine.capacity - 1;
     keepReadable(socket, (error) => this.#failed(error));
+  }
+
+  /** Is a chunk on its way? */
+  get isBusy() {
+    return this.#waitingFor !== 0;
   }
 
   /** How many chunks were written: a change means progress. */
@@ -63,7 +71,9 @@ class Sender {
       const number = ++this.#chunks;
       this.#waitingFor = number;
       this.#socket.write(this.#chunk.subarray(0, used), () => this.#written(number));
-      if (this.#socket.writableLength === 0) this.#waitingFor = 0; // the kernel has it: no need to wait for the callback
+      if (this.#socket.writableLength === 0)
+        this.#waitingFor = 0; // the kernel has it: no need to wait for the callback
+      else this.#onBusy();
     }
     if (this.#isBroken) this.#empty();
   }
@@ -79,6 +89,7 @@ class Sender {
     if (number !== this.#waitingFor) return;
     this.#waitingFor = 0;
     this.flush();
+    if (this.#waitingFor === 0) this.#onBusy();
   }
 
   /** @param {NodeJS.ErrnoException} error */

@@ -41,7 +41,7 @@ class SocketBell {
   constructor(socket, mine, peer, early) {
     this.#socket = socket;
     this.#words = new Int32Array(peer.buffer);
-    this.#sender = new Sender(socket, mine);
+    this.#sender = new Sender(socket, mine, () => this.#keep());
     this.#receiver = new Receiver(mine, peer, (read) => this.#sender.acceptRead(read));
     this.#early = early;
     sleepAnew(this.#words);
@@ -108,9 +108,16 @@ class SocketBell {
   /** @param {boolean} yes */
   keepAlive(yes) {
     this.unreferenced = !yes;
-    if (!yes) return void this.#socket.unref();
-    this.#socket.ref();
+    this.#keep();
+    if (!yes) return;
     reference(this); // while the socket is paused, it does not keep the process alive
+  }
+
+  /** A write that is on its way keeps the process alive by itself only in Node. */
+  #keep() {
+    if (this.#isStopped) return;
+    if (this.unreferenced && !this.#sender.isBusy) this.#socket.unref();
+    else this.#socket.ref();
   }
 
   ring() {
@@ -161,7 +168,6 @@ class SocketBell {
       socket.destroy();
       return undefined;
     }
-    socket.unref(); // what is on its way keeps the process alive
     socket.resume();
     let seen = -1;
     const watchdog = setInterval(() => {
@@ -174,9 +180,17 @@ class SocketBell {
       isSent = true;
       socket.end();
     });
-    if (isSent) return undefined; // the kernel has all of it, and delivers it even if this process exits
+    if (isSent) {
+      socket.unref();
+      return undefined; // the kernel has all of it, and delivers it even if this process exits
+    }
+    socket.ref(); // in Bun and Deno, a write that is on its way does not keep the process alive
     return new Promise((resolve) => {
-      socket.once('finish', () => resolve(undefined)).once('close', () => resolve(undefined));
+      const done = () => {
+        socket.unref();
+        resolve(undefined);
+      };
+      socket.once('finish', done).once('close', done);
     });
   }
 

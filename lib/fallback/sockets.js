@@ -3,7 +3,8 @@
 const { connect } = require('node:net');
 const { CrossingsError } = require('../channel/errors.js');
 
-const NO_LISTENER = ['ENOENT', 'ECONNREFUSED']; // there is no server, or only the file of one
+// There is no server, or only the file of one, or it has just closed.
+const NO_LISTENER = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET'];
 const BUSY = ['EAGAIN', 'EBUSY']; // the queue of a server is full, or all instances of a pipe are in use
 
 /** @param {NodeJS.ErrnoException} error of a call to the system @param {string} what it was to do */

@@ -13,7 +13,7 @@ const ROW_FILL = 0.66; // of a row's height, for the highest band of the chart; 
 
 /** The percentage of trips in each band. @param {Result} result @returns {[number, number, number][]} */
 const shares = ({ roundTrip: { histogram, count } }) =>
-  histogram.map(([from, below, times]) => [from, below, (100 * times) / count]);
+  (histogram ?? []).map(([from, below, times]) => [from, below, (100 * times) / count]);
 
 /** The percentage of trips in each column of the table; a band belongs to the column of its middle. @param {Result} result */
 function columns(result) {
