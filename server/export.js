@@ -136,7 +136,8 @@ async function writeCopy(folder, runs, signal) {
     await writeData(join(folder, DATA), async (path) => {
       const headers = { 'x-crossings-token': server.token };
       const asked = get({ host: '127.0.0.1', port: server.port, path: `/api/${path}`, headers, signal });
-      const [response] = await once(asked, 'response', { signal });
+      asked.on('error', () => {}); // once() rejects, or text() does if the response has begun
+      const [response] = await once(asked, 'response');
       return { status: response.statusCode, text: await text(response) };
     });
   } finally {

@@ -77,4 +77,4 @@ async function beginStream(request, response) {
   return response.destroyed ? null : session;
 }
 
-module.exports = { Subscribers, beginStream, MAX_UNSENT_BYTES };
+module.exports = { Subscribers, beginStream, MAX_UNSENT_BYTES, MAX_UNSENT_TOTAL_BYTES };

@@ -7,7 +7,7 @@ const { dirname } = require('node:path');
 const { isMainThread } = require('node:worker_threads');
 const { CrossingsError } = require('../channel/errors.js');
 const { systemError, tryConnecting } = require('./sockets.js');
-const { isWindows, neighbor } = require('./paths.js');
+const { isWindows, neighbor, unusedName } = require('./paths.js');
 
 const ATTEMPTS = 10; // while other processes replace the file, too
 
@@ -124,7 +124,7 @@ async function clearStale(path) {
   if (typeof answer !== 'string') answer.destroy();
   if (answer !== 'no listener') inUse(path);
   // Another process may have replaced the file since. So take whatever is there now, and look at what was taken.
-  const taken = neighbor(path);
+  const taken = unusedName(path);
   try {
     renameSync(path, taken);
   } catch (error) {

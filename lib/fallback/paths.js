@@ -2,7 +2,7 @@
 // Where a server listens: a Unix socket's file, or a named pipe on Windows.
 const { randomBytes } = require('node:crypto');
 const { tmpdir } = require('node:os');
-const { dirname, join } = require('node:path');
+const { basename, dirname, join } = require('node:path');
 const { invalidArgument, readPath, shown } = require('../channel/options.js');
 const { CrossingsError } = require('../channel/errors.js');
 
@@ -41,11 +41,13 @@ function fitting(path) {
   );
 }
 
-/** An unused name in the same folder, which is no longer than the limit if `path` is not. @param {string} path */
+/** A name in the same folder that no file has: it is random. @param {string} path */
+const unusedName = (path) => join(dirname(path), `.${randomBytes(8).toString('hex')}`);
+
+/** The same, but no longer than a socket's path may be if `path` is not. It may be so short that a file has it. @param {string} path */
 function neighbor(path) {
-  const folder = dirname(path);
-  const left = MAX_FILE_BYTES - Buffer.byteLength(folder) - 1;
-  return join(folder, `.${randomBytes(8).toString('hex')}`.slice(0, Math.max(2, left)));
+  const left = MAX_FILE_BYTES - Buffer.byteLength(dirname(path)) - 1;
+  return join(dirname(path), basename(unusedName(path)).slice(0, Math.max(2, left)));
 }
 
 /** A random number that names a channelPair(). */
@@ -59,4 +61,4 @@ function endpointOf(ticket) {
   return Buffer.byteLength(path) <= MAX_FILE_BYTES ? path : join('/tmp', name);
 }
 
-module.exports = { FIRST_TICKET, MAX_FILE_BYTES, endpointOf, isWindows, neighbor, newTicket, readEndpoint };
+module.exports = { FIRST_TICKET, MAX_FILE_BYTES, endpointOf, isWindows, neighbor, newTicket, readEndpoint, unusedName };

@@ -99,6 +99,18 @@ const roles = {
     other.receive().catch(() => {});
     console.log('ok');
   },
+
+  /** Over sockets: its last statement is close(), and more is on its way then than the kernel takes at once. */
+  async send() {
+    const channel = await connect(path, { transport: 'socket' });
+    // Nothing waits for this function: an await at the top level would keep some runtimes alive.
+    const sendAll = async () => {
+      for (let i = 0; i < 900; i++) await channel.send(Buffer.alloc(1000, i));
+      await channel.close();
+      console.log('closed');
+    };
+    sendAll();
+  },
 };
 
 await /** @type {any} */ (roles)[role]();

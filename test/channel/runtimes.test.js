@@ -5,7 +5,8 @@ const { spawn } = require('node:child_process');
 const { join } = require('node:path');
 const { RUNTIMES, ownNode } = require('../matrix/runtimes.js');
 const { onlyInCi } = require('../in-ci.js');
-const { library, newPath, watch } = require('./support.js');
+const { listen } = require('../../lib/index.js');
+const { closing, library, newPath, watch } = require('./support.js');
 
 const PROGRAM = join(__dirname, 'runtime-peer.mjs');
 
@@ -91,6 +92,23 @@ describe.each([noThread, noReads, noBuffers, ...others].map((runtime) => ({ runt
     });
   },
 );
+
+describe.each([node, ...others].map((runtime) => ({ runtime, name: runtime.name })))('$name', ({ runtime }) => {
+  tryTest(
+    'over sockets, a program whose last statement is close() ends after all was sent',
+    [node, runtime],
+    async () => {
+      const path = newPath();
+      const server = closing(await listen(path, { transport: 'socket' }));
+      const { ended } = start(runtime, 'send', path);
+      const channel = closing(await server.accept());
+      let count = 0;
+      for await (const message of channel) expect(message[0]).toBe(count++ & 255);
+      expect(count).toBe(900);
+      expect(await ended).toEqual({ status: 0, signal: null, output: 'closed\n' });
+    },
+  );
+});
 
 test('a runtime without external buffers and without room for copies says so, and no server waits in it', async () => {
   const script = `

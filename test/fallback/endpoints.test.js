@@ -1,7 +1,16 @@
 'use strict';
 // Where channels over sockets meet: files, tickets, and sides that do not fit together.
-const { spawn } = require('node:child_process');
-const { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const { spawn, spawnSync } = require('node:child_process');
+const {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} = require('node:fs');
 const { Server } = require('node:net');
 const { join } = require('node:path');
 const { PassThrough } = require('node:stream');
@@ -365,4 +374,19 @@ test('listen() that Node refuses at once says so', async () => {
   refuse.mockRestore();
   expect(error).toEqual(errorWith('ERR_SYSTEM'));
   expect(error.message).toBe(`Cannot listen at ${path}: Access to this API has been restricted.`);
+});
+
+test('a stale socket at the longest path is replaced without touching its neighbours', async () => {
+  const parent = mkdtempSync('/tmp/crossings-');
+  const inside = join(parent, 'x'.repeat(107 - Buffer.byteLength(parent) - 5));
+  mkdirSync(inside);
+  const path = join(inside, 'abc'); // 107 bytes: a name beside it that can be bound has three as well
+  const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
+  spawnSync(process.execPath, ['-e', script]);
+  const neighbours = Array.from({ length: 256 }, (_, i) => `.${i.toString(16).padStart(2, '0')}`);
+  for (const name of neighbours) writeFileSync(join(inside, name), name);
+  const server = await listen(path, SOCKET).catch(() => undefined); // there may be no free name
+  await server?.close();
+  expect(readdirSync(inside)).toEqual(expect.arrayContaining(neighbours));
+  rmSync(parent, { recursive: true });
 });
