@@ -44,7 +44,7 @@ describe('crossings', () => {
   });
 
   test('takes less than 1 MB once installed, prebuilt addons included', () => {
-    const largest = 132_800; // of an addon: npm run prebuild makes them, the largest with 132,736 bytes
+    const largest = 132_950; // of an addon: npm run prebuild makes them, the largest with 132,912 bytes
     const built = addons.filter((path) => files.includes(path)).length;
     expect(unpackedBytes + (addons.length - built) * largest).toBeLessThan(1_000_000);
   });
