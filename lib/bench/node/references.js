@@ -88,6 +88,13 @@ const ROWS = [
     values: ({ inNode }) => pairwise(inNode('ring-async', 32).tripNs, inNode('ring', 32).tripNs),
   },
   {
+    what: 'bare async functions, round trip over try',
+    bound: 'most',
+    goal: null,
+    aim: null,
+    values: ({ inNode }) => pairwise(inNode('ring-bare-async', 32).tripNs, inNode('ring', 32).tripNs),
+  },
+  {
     what: 'request() round trip over the try round trip',
     bound: 'most',
     goal: 4,

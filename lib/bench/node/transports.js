@@ -20,6 +20,7 @@ const WORK = {
   bursts: { small: { trips: 100_000, messages: 5_000_000 }, large: { trips: 400, messages: 31_000 } },
   requests: { small: { trips: 100_000, messages: 400_000 }, large: { trips: 1000, messages: 5000 } },
   kernel: { small: { trips: 1000, messages: 20_000 }, large: { trips: 300, messages: 500 } },
+  trips: { small: { trips: 100_000, messages: 0 }, large: { trips: 2000, messages: 0 } },
   asleep: { small: { trips: 8000, messages: 100 }, large: { trips: 1500, messages: 100 } },
   oneCore: { small: { trips: 15_000, messages: 0 }, large: { trips: 300, messages: 0 } },
   wakeOnly: { small: { trips: 8000, messages: 0 }, large: { trips: 1500, messages: 0 } },
@@ -61,6 +62,7 @@ const workOf = ({ work }, sizeBytes) => (sizeBytes >= LARGE_BYTES ? work.large :
 const EXCHANGES = {
   loop: () => require('./exchanges/loop.js'),
   await: () => require('./exchanges/await.js'),
+  'bare-async': () => require('./exchanges/bare-async.js'),
   messages: () => require('./exchanges/bursts.js').messages,
   'messages-reuse': () => require('./exchanges/bursts.js').reusedMessages,
   batches: () => require('./exchanges/bursts.js').batches,
@@ -291,6 +293,16 @@ const transports = {
   'ring-async': ring(
     {},
     { title: 'crossings, send and for await', style: 'await', work: WORK.promises, tripsPerReading: 10 },
+  ),
+  'ring-bare-async': ring(
+    { wait: 'spin' },
+    {
+      title: 'bare async functions around the try methods',
+      style: 'bare-async',
+      work: WORK.trips,
+      tripsPerReading: 10,
+      ratioWith: 'ring-async',
+    },
   ),
   'ring-messages': ring(
     {},
