@@ -146,7 +146,8 @@ class Connection {
       if (/** @type {any} */ (error)?.name === 'TypeError') transferred(bytes); // from any realm
       this.fail(error);
     }
-    if (!written) this.publish(); // the peer can free room only by reading published frames
+    if (written) this.reader.answered();
+    else this.publish(); // the peer can free room only by reading published frames
     return written;
   }
 

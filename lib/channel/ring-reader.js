@@ -124,6 +124,14 @@ class RingReader {
   }
 
   /**
+   * This side has sent something. If each frame read is followed by one that is sent, the two sides talk to each other, and the
+   * reader must not back off, even if it found the ring empty for the first time in many frames.
+   */
+  answered() {
+    if (this.streak > 1) this.streak = 1;
+  }
+
+  /**
    * Store the read position in my region, where the peer can see it. The store takes as long as a small copy, so it is not
    * done for every message. It is done after every sixteenth of the ring and when the ring is found empty, so that a peer
    * waiting for room always gets it, and after each frame while announceEach() is on.

@@ -4,11 +4,11 @@
 const { notCounted, slope } = require('../../measure/crossings.js');
 const { eventOf, runProgram } = require('../../measure/programs.js');
 const { unlessShortened } = require('../../measure/run.js');
+const { allTrips, warmupMessagesOf } = require('./exchanges/messages.js');
 const { tripsPerReadingOf } = require('./transports.js');
 
 const TRIPS = [2000, 6000];
 const MESSAGES = [10_000, 30_000];
-const WARMUP_FACTOR = 1.2; // each exchange adds a warm-up of 20 % to its trips and messages
 
 /**
  * @param {import('./transports.js').Transport} transport
@@ -17,9 +17,13 @@ const WARMUP_FACTOR = 1.2; // each exchange adds a warm-up of 20 % to its trips 
  * @returns {Promise<import('../../measure/crossings.js').Crossings>}
  */
 async function countCrossings(transport, commandOf, { countMethod, signal }) {
-  const factor = unlessShortened(tripsPerReadingOf(transport)); // fast transports have more trips per reading of the clock; count more of them
+  const tripsPerReading = tripsPerReadingOf(transport);
+  const factor = unlessShortened(tripsPerReading); // fast transports have more trips per reading of the clock; count more of them
   const [fewTrips, manyTrips] = TRIPS.map((trips) => trips * factor);
   const [fewMessages, manyMessages] = MESSAGES.map((messages) => messages * factor);
+  // Each exchange adds a warm-up.
+  const tripsMade = (/** @type {number} */ trips) => allTrips({ trips, tripsPerReading });
+  const messagesMade = (/** @type {number} */ messages) => messages + warmupMessagesOf({ messages });
   /** @param {number} trips @param {number} messages */
   const count = async (trips, messages) => {
     const command = commandOf({ trips, messages });
@@ -28,8 +32,10 @@ async function countCrossings(transport, commandOf, { countMethod, signal }) {
   };
   try {
     const few = await count(fewTrips, fewMessages);
-    const perTrip = slope(few, await count(manyTrips, fewMessages), (manyTrips - fewTrips) * WARMUP_FACTOR);
-    const perMessage = slope(few, await count(fewTrips, manyMessages), (manyMessages - fewMessages) * WARMUP_FACTOR);
+    const moreTrips = tripsMade(manyTrips) - tripsMade(fewTrips);
+    const moreMessages = messagesMade(manyMessages) - messagesMade(fewMessages);
+    const perTrip = slope(few, await count(manyTrips, fewMessages), moreTrips);
+    const perMessage = slope(few, await count(fewTrips, manyMessages), moreMessages);
     return {
       perRoundTrip: Math.max(0, perTrip.total),
       perMessage: Math.max(0, perMessage.total),
