@@ -7,6 +7,7 @@
 #include "shared-page.h"
 
 #include <semaphore.h>
+#include <signal.h>
 #include <string.h>
 
 struct direction {
@@ -17,12 +18,16 @@ struct direction {
 static struct direction directions[2]; /* directions[side] is the one that this side writes to */
 static size_t data_bytes;
 
-/* Both processes inherit the open semaphore, so its name is removed immediately. Returns SEM_FAILED and sets errno on
- * failure. */
+/* Both processes inherit the open semaphore, so its name is removed immediately. Signals wait until then: one that ends the
+ * process would leave the name, or the file that sem_open() makes before it. Returns SEM_FAILED and sets errno on failure. */
 static sem_t *open_semaphore(const char *name, unsigned value) {
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
     sem_t *semaphore = sem_open(name, O_CREAT | O_EXCL, 0600, value);
     if (semaphore != SEM_FAILED)
         sem_unlink(name);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return semaphore;
 }
 

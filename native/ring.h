@@ -108,6 +108,8 @@ static inline uint32_t ring_max_message(uint32_t capacity) {
 static inline void ring_copy(void *target, const void *source, size_t bytes) {
     char *to = (char *)target;
     const char *from = (const char *)source;
+    if (bytes == 0)
+        return; /* there may be no memory at all, and memcpy takes no null pointer */
     if (bytes < 16 || bytes > RING_SMALL_COPY) {
         memcpy(to, from, bytes);
         return;
