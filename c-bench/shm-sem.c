@@ -18,8 +18,9 @@ struct direction {
 static struct direction directions[2]; /* directions[side] is the one that this side writes to */
 static size_t data_bytes;
 
-/* Both processes inherit the open semaphore, so its name is removed immediately. Signals wait until then: one that ends the
- * process would leave the name, or the file that sem_open() makes before it. Returns SEM_FAILED and sets errno on failure. */
+/* Both processes inherit the open semaphore, so its name is removed immediately. Signals wait until then: one that ends
+ * the process would leave the name, or the file that sem_open() makes before it. Returns SEM_FAILED and sets errno on
+ * failure. */
 static sem_t *open_semaphore(const char *name, unsigned value) {
     sigset_t all, before;
     sigfillset(&all);
