@@ -142,6 +142,15 @@ static void call_often(void) {
         getppid();
 }
 
+#ifdef __x86_64__
+/* close(2) by its 32-bit number, 6, which is lstat's among the 64-bit numbers. Ends by SIGSEGV if the kernel has no
+ * 32-bit calls. */
+static void call_compat(void) {
+    int result;
+    __asm__ volatile("int $0x80" : "=a"(result) : "a"(6), "b"(-1) : "memory", "r8", "r9", "r10", "r11");
+}
+#endif
+
 int main(int argument_count, char **arguments) {
     static const struct {
         const char *name;
@@ -158,6 +167,9 @@ int main(int argument_count, char **arguments) {
         {"start-threads", start_threads},
         {"fork-for-ever", fork_for_ever},
         {"call-often", call_often},
+#ifdef __x86_64__
+        {"call-compat", call_compat},
+#endif
     };
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
         if (argument_count == 2 && strcmp(arguments[1], actions[i].name) == 0) {

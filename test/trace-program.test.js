@@ -322,6 +322,13 @@ describeWhereAllowed('programs that are hard to record:', () => {
     expect(events.filter(({ name }) => name === 'connect')).toHaveLength(8);
   });
 
+  const hasCompatCalls = process.arch === 'x64' && spawnSync(built('crossings-hang'), ['call-compat']).status === 0;
+  (hasCompatCalls ? test : test.skip)('one that makes a 32-bit call: it has the name of no other call', async () => {
+    const { events } = check(await hang('call-compat'));
+    expect(events.map(({ name }) => name)).toContain('compat_6');
+    expect(events.map(({ name }) => name)).not.toContain('lstat');
+  });
+
   test('one that passes control messages of odd lengths', async () => {
     const { events, status } = check(await hang('pass-odd-control'));
     expect(status).toBe(0);

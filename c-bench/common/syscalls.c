@@ -19,7 +19,8 @@ const char *syscall_name(uint64_t number) {
     static char unknown[32];
     if (number < MAX_SYSCALLS && names[number])
         return names[number];
-    snprintf(unknown, sizeof unknown, "syscall_%llu", (unsigned long long)number);
+    const char *kind = number & COMPAT_CALL ? "compat" : "syscall";
+    snprintf(unknown, sizeof unknown, "%s_%llu", kind, (unsigned long long)(number & ~COMPAT_CALL));
     return unknown;
 }
 

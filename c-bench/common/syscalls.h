@@ -6,7 +6,11 @@
 
 #define MAX_SYSCALLS 1024 /* every number in use is below */
 
-/* The name of a system call, or "syscall_N" for an unknown number; valid until the next call. */
+/* Added to the number of a call that was made by another set of numbers: a 32-bit call on x86-64, for example. The
+ * kernel calls them compat calls. */
+#define COMPAT_CALL (UINT64_C(1) << 32)
+
+/* The name of a system call, "syscall_N" for an unknown number, or "compat_N"; valid until the next call. */
 const char *syscall_name(uint64_t number);
 
 /*

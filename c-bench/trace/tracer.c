@@ -9,10 +9,12 @@
 #include "../common/clock.h"
 #include "../common/ndjson.h"
 #include "../common/ptrace.h"
+#include "../common/syscalls.h"
 #include "ending.h"
 #include "trace.h"
 
 #include <errno.h>
+#include <linux/audit.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -27,6 +29,12 @@ const struct trace_limits *limits;
 
 static uint64_t printed_calls, dropped_calls;
 static sigset_t child_stopped;
+
+#ifdef __x86_64__
+#define TRACER_ARCH AUDIT_ARCH_X86_64 /* as the kernel reports it of each call */
+#else
+#define TRACER_ARCH AUDIT_ARCH_AARCH64
+#endif
 
 /* ---- Stops ---- */
 
@@ -47,7 +55,7 @@ static void at_syscall(struct tracee *tracee, const struct stop *stop) {
         return;
     if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
         tracee->began_ns = stop->seen_ns; /* until it is resumed; the program may be ended before that */
-        tracee->number = info.entry.nr;
+        tracee->number = info.arch == TRACER_ARCH ? info.entry.nr : info.entry.nr | COMPAT_CALL;
         memcpy(tracee->arguments, info.entry.args, sizeof tracee->arguments);
         tracee->in_call = !front->read_state || front->read_state(tracee);
         if (!tracee->in_call)
