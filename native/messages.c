@@ -69,6 +69,7 @@ static inline crossings_status wrote(crossings_channel *channel, enum ring_resul
         publish(channel); /* also when the ring is full: the peer makes room only after it has seen the messages */
     if (result != RING_OK)
         return look_again(channel);
+    ring_answered(&channel->reader);
     channel->fruitless = 0;
     return CROSSINGS_OK;
 }

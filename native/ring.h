@@ -260,6 +260,11 @@ static inline void ring_back_off(struct ring_reader *reader) {
     reader->streak = 0;
 }
 
+/* This side has sent a frame: what it reads next may be the answer, not the middle of a stream. */
+static inline void ring_answered(struct ring_reader *reader) {
+    reader->streak = 0;
+}
+
 /* ---- Sleeping ----
  *
  * The writer publishes, fences, then loads the reader's counter. The reader increments its counter, fences, then looks
