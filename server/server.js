@@ -6,13 +6,13 @@ const { readdirSync, readFileSync } = require('node:fs');
 const { createServer } = require('node:http');
 const { dirname, join } = require('node:path');
 const express = require('express');
-const pino = require('pino').default;
 const { listMechanisms } = require('../lib/bench/runner.js');
 const { programPath } = require('../lib/measure/programs.js');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { Connections, HTTP_LIMITS } = require('./connections.js');
 const { HttpError, errorBody } = require('./http-error.js');
 const { Lessons } = require('./lessons.js');
+const { logToStandardError } = require('./log.js');
 const { Pitfalls } = require('./pitfalls.js');
 const { routes } = require('./routes.js');
 const { defaultFolder } = require('./run-store.js');
@@ -134,16 +134,17 @@ function recordedMechanisms() {
  * @param {number} options.port 0 for any free port
  * @param {string} [options.dataFolder] where finished runs are saved
  * @param {string[]} [options.embedders] origins whose pages may show a moment of a recording in a frame
- * @param {import('pino').Logger} [options.log]
+ * @param {import('pino').Logger} [options.log] default: on standard error
  * @param {Partial<typeof import('./runs.js').LIMITS_MS>} [options.limitsMs] of a run, by effort
  */
 async function startServer({
   port: requestedPort,
   dataFolder = defaultFolder(),
   embedders = [],
-  log = logToStandardError(),
+  log: given,
   limitsMs,
 }) {
+  const { log, flushed } = given ? { log: given, flushed: () => {} } : logToStandardError();
   const catalogue =
     whyNoPrograms() === null ? (await listMechanisms()).filter(({ special }) => !special) : recordedMechanisms();
   const token = randomBytes(32).toString('base64url');
@@ -174,15 +175,9 @@ async function startServer({
       await Promise.all([traces.close(), lessons.close(), pitfalls.close(), runs.close()]);
       server.closeAllConnections();
       await closed;
+      await flushed();
     },
   };
-}
-
-/** One line of JSON for each entry, on standard error. */
-function logToStandardError() {
-  const target = pino.destination({ fd: 2, sync: false, maxLength: 1 << 20 });
-  target.on('error', () => {}); // a closed standard error must not stop the server
-  return pino({ base: null }, target);
 }
 
 module.exports = { ADDRESS, CHART, PUBLIC, listen, startServer, whyNoPrograms };

@@ -1,7 +1,18 @@
 'use strict';
 // `crossings lab`: how it starts, its errors, and that it leaves no process and no file behind, however it ends.
-const { spawnSync } = require('node:child_process');
-const { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } = require('node:fs');
+const { spawn, spawnSync } = require('node:child_process');
+const { once } = require('node:events');
+const http = require('node:http');
+const {
+  closeSync,
+  cpSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} = require('node:fs');
 const net = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -154,6 +165,28 @@ describe('invalid arguments: status 2 and an error that names what is valid:', (
     expect(stderr).toContain(value);
     expect(stderr).toContain(accepted);
   });
+});
+
+test.each([
+  ['on a full disk', () => openSync('/dev/full', 'w'), 3],
+  ['a pipe that nobody reads', () => 'pipe', 1000],
+])('it ends at the first signal if its standard error is %s', async (_, standardError, requests) => {
+  const end = /** @type {number | 'pipe'} */ (standardError());
+  const args = [join(root, 'server', 'cli.js'), 'lab', '--data', folder, '--port', '0'];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', end] });
+  if (end !== 'pipe') closeSync(end);
+  leftOpen.push(() => child.kill('SIGKILL'));
+  const [address] = await once(/** @type {import('node:stream').Readable} */ (child.stdout), 'data');
+  const ended = once(child, 'exit');
+  const agent = new http.Agent({ keepAlive: true });
+  const path = `/${'long'.repeat(50)}`;
+  for (let i = 0; i < requests; i++) {
+    const [response] = await once(http.get(new URL(path, String(address)), { agent }), 'response');
+    await once(response.resume(), 'end');
+  }
+  agent.destroy();
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([143, null]);
 });
 
 test('if nothing has been built, its error explains how to build it', () => {

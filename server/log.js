@@ -1,0 +1,39 @@
+'use strict';
+// The lab's log: one line of JSON for each entry, on standard error. Standard error may be closed, on a full disk, or a pipe that nobody
+// reads. Then lines are lost, but the server continues, and ends when it is told to.
+const { once } = require('node:events');
+const { setTimeout } = require('node:timers/promises');
+const pino = require('pino').default;
+
+const MAX_UNWRITTEN_BYTES = 1 << 20; // later lines are dropped
+const FLUSH_MS = 200;
+
+/** @returns {{log: import('pino').Logger, flushed: () => Promise<void>}} flushed() waits until everything is written, for a short time */
+function logToStandardError() {
+  // No retry by a timer, which would keep the process: the next line tries again.
+  const target = pino.destination({ fd: 2, sync: false, maxLength: MAX_UNWRITTEN_BYTES, retryEAGAIN: () => false });
+  let isUnwritten = false;
+  const settled = () => {
+    isUnwritten = false;
+  };
+  target.on('drain', settled).on('error', settled);
+  target.flushSync = () => {}; // pino calls it when the process exits; it would repeat forever what cannot be written
+  const write = (/** @type {string} */ line) => {
+    isUnwritten = true;
+    target.write(line);
+  };
+  return {
+    log: pino({ base: null }, { write }),
+    async flushed() {
+      if (!isUnwritten) return;
+      const isOver = new AbortController();
+      const { signal } = isOver;
+      await Promise.race([once(target, 'drain', { signal }), setTimeout(FLUSH_MS, undefined, { signal })]).catch(
+        () => {},
+      );
+      isOver.abort();
+    },
+  };
+}
+
+module.exports = { logToStandardError };
