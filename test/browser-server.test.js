@@ -27,6 +27,32 @@ describeInBrowser('in a browser', () => {
     },
   );
 
+  test('where storage is refused, as for a sandboxed frame, every page works without', async () => {
+    const page = await openPage(browser, lab, '/shared/base.css', { reuse: false });
+    await page.addInitScript(() => {
+      Object.defineProperty(window, 'localStorage', {
+        get() {
+          throw new DOMException('not permitted', 'SecurityError');
+        },
+      });
+    });
+    for (const [path, shown] of [
+      ['/', '#first-play .buttons'],
+      ['/#mechanism=pipe', 'trace-player .caption'],
+      ['/lessons.html', 'main a[href*="lesson.html"]'],
+      ['/lesson.html?name=02-pipe', 'main button'],
+      ['/bench.html', '#start'],
+      ['/recording.html', '#file'],
+    ]) {
+      await page.goto('about:blank');
+      await page.goto(lab.baseUrl + path);
+      await page.locator(shown).first().waitFor();
+      await page.locator('button.theme').click();
+    }
+    expect(page.troubles()).toEqual([]);
+    await page.close();
+  });
+
   test('the printed address gives a browser access, and the token disappears from the address bar', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();

@@ -1,29 +1,19 @@
 // Which lessons this reader has finished. Kept in this browser, and nowhere else.
+import { forget, recall, remember } from '../shared/storage.js';
+
 const KEY = 'crossings-lessons';
 
 /** @returns {string[]} names of lessons */
 export function finished() {
   try {
-    const names = JSON.parse(localStorage.getItem(KEY) ?? '[]');
+    const names = JSON.parse(recall(KEY) ?? '[]');
     return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
   } catch {
-    return []; // someone else's text, or storage that is not permitted
+    return []; // someone else's text
   }
 }
 
 /** @param {string} name */
-export function finish(name) {
-  try {
-    localStorage.setItem(KEY, JSON.stringify([...new Set([...finished(), name])]));
-  } catch {
-    // Storage is not permitted: the lesson works without.
-  }
-}
+export const finish = (name) => remember(KEY, JSON.stringify([...new Set([...finished(), name])]));
 
-export function clearProgress() {
-  try {
-    localStorage.removeItem(KEY);
-  } catch {
-    // As above.
-  }
-}
+export const clearProgress = () => forget(KEY);

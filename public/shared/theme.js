@@ -1,11 +1,12 @@
 // The theme button: the system's theme, light or dark. This browser remembers the choice.
 import { h } from './dom.js';
+import { recall, remember } from './storage.js';
 
 const THEMES = ['auto', 'light', 'dark'];
 const KEY = 'crossings-theme';
 
 const root = document.documentElement;
-const stored = localStorage.getItem(KEY);
+const stored = recall(KEY);
 let theme = stored && THEMES.includes(stored) ? stored : 'auto';
 
 const label = h('span', { class: 'word' }, 'Theme: ');
@@ -20,7 +21,7 @@ function show() {
 
 button.addEventListener('click', () => {
   theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-  localStorage.setItem(KEY, theme);
+  remember(KEY, theme);
   show();
   root.dispatchEvent(new CustomEvent('themechange'));
 });

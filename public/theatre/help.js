@@ -1,5 +1,6 @@
 // The dialog with the keyboard shortcuts.
 import { byId, h } from '../shared/dom.js';
+import { recall, remember } from '../shared/storage.js';
 import { keyName, SHORTCUTS } from './shortcuts.js';
 
 const SINGLE_KEYS = 'crossings-single-keys';
@@ -11,8 +12,8 @@ export function buildHelp(singleKeys) {
     h('dd', {}, does),
   ]);
   byId('shortcuts').append(...rows);
-  singleKeys.checked = localStorage.getItem(SINGLE_KEYS) !== 'off';
+  singleKeys.checked = recall(SINGLE_KEYS) !== 'off';
   singleKeys.addEventListener('change', () => {
-    localStorage.setItem(SINGLE_KEYS, singleKeys.checked ? 'on' : 'off');
+    remember(SINGLE_KEYS, singleKeys.checked ? 'on' : 'off');
   });
 }

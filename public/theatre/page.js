@@ -4,6 +4,7 @@ import { announce } from '../shared/announce.js';
 import { byId, h, reducedMotion, setText, showText } from '../shared/dom.js';
 import { counted } from '../shared/format.js';
 import { markOf } from '../shared/mechanisms.js';
+import { recall, remember } from '../shared/storage.js';
 import { readAddress, writeAddress } from './address.js';
 import { buildHelp } from './help.js';
 import { SPEEDS } from './model/playback.js';
@@ -12,23 +13,24 @@ import { actionOf } from './shortcuts.js';
 
 /** @typedef {import('./session.js').Recording} Recording */
 
+/** @type {import('./model/types.js').Controls} */
 const controls = {
-  choice: /** @type {HTMLElement} */ (byId('choice')),
-  compareWith: /** @type {HTMLSelectElement} */ (byId('compare-with')),
-  toggle: /** @type {HTMLButtonElement} */ (byId('toggle')),
-  forward: /** @type {HTMLButtonElement} */ (byId('forward')),
-  scrub: /** @type {HTMLInputElement} */ (byId('scrub')),
-  speed: /** @type {HTMLSelectElement} */ (byId('speed')),
-  quiz: /** @type {HTMLInputElement} */ (byId('quiz')),
-  setup: /** @type {HTMLInputElement} */ (byId('setup')),
-  tally: /** @type {any} */ (byId('tally')),
-  position: /** @type {HTMLElement} */ (byId('position')),
-  question: /** @type {HTMLElement} */ (byId('question')),
-  error: /** @type {HTMLElement} */ (byId('page-error')),
-  players: /** @type {HTMLElement} */ (byId('players')),
-  theatre: /** @type {HTMLElement} */ (byId('theatre')),
-  singleKeys: /** @type {HTMLInputElement} */ (byId('single-keys')),
-  help: /** @type {HTMLDialogElement} */ (byId('help')),
+  choice: byId('choice'),
+  compareWith: byId('compare-with'),
+  toggle: byId('toggle'),
+  forward: byId('forward'),
+  scrub: byId('scrub'),
+  speed: byId('speed'),
+  quiz: byId('quiz'),
+  setup: byId('setup'),
+  tally: byId('tally'),
+  position: byId('position'),
+  question: byId('question'),
+  error: byId('page-error'),
+  players: byId('players'),
+  theatre: byId('theatre'),
+  singleKeys: byId('single-keys'),
+  help: byId('help'),
 };
 
 const INTRODUCED = 'crossings-introduced';
@@ -41,7 +43,7 @@ const players = () => [...controls.players.children];
 
 /** @param {Recording} recording @param {number} index */
 function newPlayer(recording, index) {
-  const player = /** @type {any} */ (h(/** @type {any} */ ('trace-player')));
+  const player = h(/** @type {any} */ ('trace-player'));
   player.recording = recording;
   player.build(String(index));
   player.addEventListener('pick', (/** @type {CustomEvent} */ { detail }) => session.goToEvent(recording, detail));
@@ -177,7 +179,7 @@ const actions = {
   help: () => controls.help.showModal(),
 };
 
-/** The introduction, once it has been loaded. @type {typeof import('./welcome.js') | null} */
+/** Once it has been loaded. @type {typeof import('./welcome.js') | null} */
 let welcome = null;
 
 /** Show the introduction, with the latest recordings. */
@@ -188,7 +190,7 @@ async function introduce() {
     welcome = await import('./welcome.js');
     controls.theatre.hidden = true;
     welcome.open(pipe, ring, () => {
-      localStorage.setItem(INTRODUCED, 'yes');
+      remember(INTRODUCED, 'yes');
       return enter();
     });
   } catch (error) {
@@ -207,7 +209,7 @@ function choose(change) {
 
 let opened = false; // has the view of the address been opened?
 
-/** Show the theatre: everything but the introduction. Its elements are loaded only now, so that the introduction appears sooner. */
+/** Show the theatre. Its elements are loaded only now, so that the introduction appears sooner. */
 async function enter() {
   await import('./elements/trace-player.js');
   controls.theatre.hidden = false;
@@ -294,7 +296,7 @@ async function main() {
   }
   buildChoice();
   // A first visit, to no particular moment, begins with the introduction.
-  if (location.hash === '' && localStorage.getItem(INTRODUCED) === null) await introduce();
+  if (location.hash === '' && recall(INTRODUCED) === null) await introduce();
   else await enter();
 }
 

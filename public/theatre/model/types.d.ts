@@ -118,3 +118,23 @@ export type View = {
   guess: boolean;
   setup: boolean;
 };
+
+/** The elements of the page that its script uses. */
+export type Controls = {
+  choice: HTMLElement;
+  compareWith: HTMLSelectElement;
+  toggle: HTMLButtonElement;
+  forward: HTMLButtonElement;
+  scrub: HTMLInputElement;
+  speed: HTMLSelectElement;
+  quiz: HTMLInputElement;
+  setup: HTMLInputElement;
+  tally: any;
+  position: HTMLElement;
+  question: HTMLElement;
+  error: HTMLElement;
+  players: HTMLElement;
+  theatre: HTMLElement;
+  singleKeys: HTMLInputElement;
+  help: HTMLDialogElement;
+};
