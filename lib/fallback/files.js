@@ -3,7 +3,7 @@
 // replaced; no other process's file is ever removed. A socket is bound under a secret name and then linked to its path,
 // because only a link fails if the path has been taken in the meantime.
 const { chmodSync, linkSync, lstatSync, renameSync, rmSync, statSync, unlinkSync } = require('node:fs');
-const { dirname } = require('node:path');
+const { dirname, resolve } = require('node:path');
 const { isMainThread } = require('node:worker_threads');
 const { CrossingsError } = require('../channel/errors.js');
 const { systemError, tryConnecting } = require('./sockets.js');
@@ -72,6 +72,7 @@ async function listenAt(server, path, others) {
     return () => {}; // a pipe goes with its server
   }
   const bound = neighbor(path);
+  const absolute = resolve(path); // perhaps too long to be bound, but it outlives a change of directory
   try {
     statSync(dirname(bound)); // because bind() reports a folder that does not exist as "permission denied"
   } catch (error) {
@@ -87,7 +88,7 @@ async function listenAt(server, path, others) {
     const mine = statOf(bound);
     return () => {
       try {
-        if (isSame(mine, statOf(path))) unlinkSync(path);
+        if (isSame(mine, statOf(absolute))) unlinkSync(absolute);
       } catch {
         // Its folder can no longer be searched or written to.
       }

@@ -390,3 +390,20 @@ test('a stale socket at the longest path is replaced without touching its neighb
   expect(readdirSync(inside)).toEqual(expect.arrayContaining(neighbours));
   rmSync(parent, { recursive: true });
 });
+
+test('a server on a relative path, too long if absolute, removes its file after a change of directory', async () => {
+  const parent = mkdtempSync('/tmp/crossings-');
+  const deep = join(parent, 'x'.repeat(100));
+  mkdirSync(deep);
+  const script = `
+    process.chdir(${JSON.stringify(deep)});
+    const { listen } = require(${library});
+    (async () => {
+      const server = await listen('some.sock', { transport: 'socket' });
+      process.chdir('/');
+      await server.close();
+    })();`;
+  expect(await run(script).ended).toEqual(success);
+  expect(readdirSync(deep)).toEqual([]);
+  rmSync(parent, { recursive: true });
+});
