@@ -34,6 +34,17 @@ test.each([...TRANSPORTS, 'ring-asleep'])('%s carries every message', (transport
   }
 });
 
+test.each(['bare-memory', 'ring-bare-async', 'wake'])('the lower bound %s counts every round trip', (transport) => {
+  for (const sizeBytes of [32, 65536]) {
+    const task = taskOf(transport, { sizeBytes, messages: 0 });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [side, task], { encoding: 'utf8', timeout: 30_000 });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const [{ values, tripsPerReading }] = eventsOf(stdout);
+    const readings = values.reduce((/** @type {number} */ sum, /** @type {number[]} */ [, times]) => sum + times, 0);
+    expect(readings * tripsPerReading).toBe(200);
+  }
+});
+
 const [methods] = eventsOf(run('crossings-count', ['--probe']).stdout);
 const [machine] = eventsOf(run('crossings-bench', ['--describe']).stdout);
 const countable = Object.values(methods).some((method) => /** @type {any} */ (method).allowed === 'yes');

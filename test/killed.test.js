@@ -219,7 +219,7 @@ describe('a sample of bench node', () => {
     }
   }
 
-  const SHORT = ['ring', 'ring-request', 'wake', 'send-json', 'net-unix']; // elsewhere than in CI
+  const SHORT = ['ring', 'ring-request', 'bare-memory', 'wake', 'send-json', 'net-unix']; // elsewhere than in CI
   const LONG = ['ring-async', 'ring-batches', 'ring-asleep', 'stdio', 'net-tcp'];
   for (const transport of [...SHORT, ...LONG]) {
     const testThis = SHORT.includes(transport) ? test : testInCi;

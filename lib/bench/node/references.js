@@ -81,6 +81,13 @@ const ROWS = [
     values: ({ inNode }) => pairwise(inNode('ring', 32).tripNs, inNode('ring', 32).floorNs),
   },
   {
+    what: 'bare memory in JavaScript, round trip over the floor',
+    bound: 'most',
+    goal: null,
+    aim: null,
+    values: ({ inNode }) => pairwise(inNode('bare-memory', 32).tripNs, inNode('bare-memory', 32).floorNs),
+  },
+  {
     what: 'await round trip over the try round trip',
     bound: 'most',
     goal: 2.5,

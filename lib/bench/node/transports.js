@@ -2,20 +2,22 @@
 // The transports that two Node processes (or threads) can use to exchange messages, each used in its usual way. A transport
 // provides one End per side: {send(message), onMessage(listener), close()}, and the channel if the transport is the ring. A
 // message is a Buffer whose first four bytes are its number, or a string that begins with its number.
-const { spawn, fork } = require('node:child_process');
+const { fork } = require('node:child_process');
 const { rmSync } = require('node:fs');
 const net = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { Worker, parentPort } = require('node:worker_threads');
 const { channelPair, openChannel } = require('../../index.js');
-const { native } = require('../../channel/native.js');
+const { bareMemory, bareWake } = require('./bare.js');
+const { spawnOther } = require('./spawn-other.js');
 
 const LARGE_BYTES = 4096;
 
 // Round trips and messages per sample, chosen so that a sample takes a few tenths of a second.
 const WORK = {
   loop: { small: { trips: 300_000, messages: 5_000_000 }, large: { trips: 6000, messages: 31_000 } },
+  loopTrips: { small: { trips: 300_000, messages: 0 }, large: { trips: 6000, messages: 0 } },
   promises: { small: { trips: 100_000, messages: 3_000_000 }, large: { trips: 2000, messages: 20_000 } },
   bursts: { small: { trips: 100_000, messages: 5_000_000 }, large: { trips: 400, messages: 31_000 } },
   requests: { small: { trips: 100_000, messages: 400_000 }, large: { trips: 1000, messages: 5000 } },
@@ -34,12 +36,9 @@ const WORK = {
  * @property {(resume: () => void) => void} [onDrain]
  * @property {boolean} [awaited] send() returns a promise that should be awaited
  * @property {any} [channel] only for the ring
+ * @property {import('./bare.js').Memory} [memory] only for bare memory
  *
- * @typedef {object} Place how to start the other process
- * @property {string[]} prefix of its command: taskset and its arguments, or empty
- * @property {string} script
- * @property {string[]} args
- * @property {number} sizeBytes
+ * @typedef {import('./spawn-other.js').Place} Place
  *
  * @typedef {object} Transport
  * @property {string} title
@@ -63,6 +62,7 @@ const EXCHANGES = {
   loop: () => require('./exchanges/loop.js'),
   await: () => require('./exchanges/await.js'),
   'bare-async': () => require('./exchanges/bare-async.js'),
+  'bare-memory': () => require('./exchanges/bare-memory.js'),
   messages: () => require('./exchanges/bursts.js').messages,
   'messages-reuse': () => require('./exchanges/bursts.js').reusedMessages,
   batches: () => require('./exchanges/bursts.js').batches,
@@ -76,12 +76,6 @@ const exchangeOf = ({ style }) => EXCHANGES[style]();
 
 /** @param {Transport} transport */
 const tripsPerReadingOf = ({ tripsPerReading = 1 }) => tripsPerReading;
-
-/** @param {Place} place @param {any[]} stdio */
-function spawnOther({ prefix, script, args }, stdio) {
-  const [command, ...rest] = [...prefix, process.execPath, script, ...args];
-  return spawn(command, rest, { stdio });
-}
 
 /** Splits a stream of bytes into messages of one size. @param {import('node:stream').Readable} stream @param {number} sizeBytes */
 function frames(stream, sizeBytes) {
@@ -200,43 +194,6 @@ function ring(options, description) {
   };
 }
 
-/** A bare wake-up over a socket through the addon: the lower bound for waking a sleeping peer. @returns {Transport} */
-function bareWake() {
-  /** @param {number} fd @returns {End} */
-  const end = (fd) => {
-    /** @type {import('../../channel/native.js').Poller} */
-    let poller;
-    return {
-      send: () => native.ring(fd),
-      onMessage: (listener) => {
-        poller = new native.Poller(fd, () => {
-          if (!native.drain(fd)) process.exit(0); // the other side has finished
-          listener(undefined);
-        });
-        poller.ref();
-      },
-      close: () => {
-        poller?.close();
-        native.closeFd(fd);
-      },
-    };
-  };
-  return {
-    title: 'bare wake-up over a socket',
-    style: 'events',
-    work: WORK.wakeOnly,
-    ratioWith: 'ring-async',
-    async start(place) {
-      const [mine, other] = native.socketPair();
-      native.lendFd(other);
-      spawnOther(place, ['ignore', 'ignore', 'inherit', other]);
-      native.closeFd(other);
-      return end(mine);
-    },
-    join: async () => end(3),
-  };
-}
-
 /** @returns {any} the zeromq package, or null if it is not installed */
 function zeromq() {
   try {
@@ -290,6 +247,13 @@ const transports = {
     { wait: 'spin' },
     { title: 'crossings, trySend and tryReceiveInto', style: 'loop', work: WORK.loop, tripsPerReading: 100 },
   ),
+  'bare-memory': bareMemory({
+    title: 'bare memory in JavaScript',
+    style: 'bare-memory',
+    work: WORK.loopTrips,
+    tripsPerReading: 100,
+    ratioWith: 'ring',
+  }),
   'ring-async': ring(
     {},
     { title: 'crossings, send and for await', style: 'await', work: WORK.promises, tripsPerReading: 10 },
@@ -350,7 +314,12 @@ const transports = {
     oneCore: true,
     ratioWith: 'ring-async',
   },
-  wake: bareWake(),
+  wake: bareWake({
+    title: 'bare wake-up over a socket',
+    style: 'events',
+    work: WORK.wakeOnly,
+    ratioWith: 'ring-async',
+  }),
   'send-json': processSend('json'),
   'send-advanced': processSend('advanced'),
   stdio: {
