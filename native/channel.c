@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -46,6 +47,26 @@ crossings_status channel_give_up(crossings_channel *channel, crossings_status st
     return status;
 }
 
+static unsigned forks; /* of this process and its ancestors, since the first channel */
+
+static void count_fork(void) {
+    forks++;
+}
+
+static void count_forks(void) {
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
+struct process channel_this_process(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, count_forks);
+    return (struct process){getpid(), forks};
+}
+
+bool channel_is_mine(struct process owner) {
+    return owner.pid == getpid() && owner.forks == forks;
+}
+
 crossings_status channel_begin_handshake(int fd, const crossings_options *options, uid_t *user,
                                          crossings_channel **result) {
     crossings_channel *channel = calloc(1, sizeof *channel);
@@ -53,7 +74,7 @@ crossings_status channel_begin_handshake(int fd, const crossings_options *option
         handshake_close(fd);
         return CROSSINGS_SYSTEM;
     }
-    channel->owner = getpid();
+    channel->owner = channel_this_process();
     channel->fd = fd;
     channel->mine.fd = channel->peer.fd = -1;
     channel->wait = options->wait;
@@ -119,9 +140,12 @@ static crossings_status open_channel(int fd, const crossings_options *options, u
     status = send_region(channel, options->capacity);
     if (status != CROSSINGS_OK)
         return channel_give_up(channel, status);
-    while ((status = channel_finish_handshake(channel, options->capacity)) == CROSSINGS_AGAIN)
-        if (!wait_readable(fd, deadline))
+    while ((status = channel_finish_handshake(channel, options->capacity)) == CROSSINGS_AGAIN) {
+        /* Late even if the socket is readable: a peer can hide the packet that makes it so. */
+        bool is_late = remaining_ms(deadline) == 0;
+        if (!wait_readable(fd, deadline) || is_late)
             return channel_give_up(channel, CROSSINGS_TIMEOUT);
+    }
     if (status != CROSSINGS_OK)
         return channel_give_up(channel, status);
     *result = channel;
@@ -163,8 +187,9 @@ crossings_status crossings_connect(const char *path, const crossings_options *gi
 void crossings_close(crossings_channel *channel) {
     if (!channel)
         return;
-    bool ours = channel->owner == getpid(); /* false in a forked child, whose parent continues to use the channel */
-    if (ours && channel->writer.mine) {     /* the handshake has finished */
+    bool ours =
+        channel_is_mine(channel->owner); /* false in a forked child, whose parent continues to use the channel */
+    if (ours && channel->writer.mine) {  /* the handshake has finished */
         ring_publish(&channel->writer);
         ring_store_release(&channel->mine.header->closed, 1); /* pairs with the acquire in check_peer() of messages.c */
     }

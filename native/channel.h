@@ -8,9 +8,16 @@
 #include "crossings.h"
 #include "handshake.h"
 
+/* A process. A forked child usually has another pid, but in a new pid namespace it may have the same. The count does
+ * not change in a child that was made without the C library (the system call clone). */
+struct process {
+    pid_t pid;
+    unsigned forks;
+};
+
 struct crossings_channel {
-    pid_t owner; /* the process that opened it; a forked child has a copy */
-    int fd;      /* the socket: the doorbell, and the sign that the peer is alive */
+    struct process owner; /* opened it; a forked child has a copy */
+    int fd;               /* the socket: the doorbell, and the sign that the peer is alive */
     struct region mine, peer;
     struct ring_writer writer;
     struct ring_reader reader;
@@ -25,6 +32,11 @@ struct crossings_channel {
     unsigned fruitless;              /* crossings_try_ calls in a row that found nothing to do */
     struct ring_auth sent, received; /* if authenticated: the keys, and how many frames there were */
 };
+
+struct process channel_this_process(void);
+
+/* Is `owner` this process? */
+bool channel_is_mine(struct process owner);
 
 /* Check the options, and fill in the defaults. */
 crossings_status channel_check_options(const crossings_options *given, crossings_options *options);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define RETRY_MS 5 /* between two attempts to connect, while there is no listener, to listen, or to ring */
+#define RETRY_MS 5 /* between two attempts to connect, while there is no listener, to listen, to ring, or to wait */
 
 static inline uint64_t now_ns(void) {
     struct timespec now;
@@ -32,19 +32,21 @@ static inline int remaining_ms(uint64_t deadline) {
     return ms > 1000000 ? 1000000 : (int)ms;
 }
 
-static inline bool wait_readable(int fd, uint64_t deadline) {
-    struct pollfd polled = {.fd = fd, .events = POLLIN};
-    for (;;) {
-        int ready = poll(&polled, 1, remaining_ms(deadline));
-        if (ready > 0)
-            return true;
-        if ((ready == 0 && remaining_ms(deadline) == 0) || (ready < 0 && errno != EINTR))
-            return false;
-    }
-}
-
 static inline void sleep_before_retry(void) {
     nanosleep(&(struct timespec){.tv_nsec = RETRY_MS * 1000000L}, NULL);
+}
+
+/* Wait until a descriptor is readable, or may be. False: the time is over. poll() can fail for ever, for example in a
+ * program that has set its limit of descriptors to 0. The caller then looks again after RETRY_MS. */
+static inline bool wait_readable(int fd, uint64_t deadline) {
+    struct pollfd polled = {.fd = fd, .events = POLLIN};
+    int ready;
+    do
+        ready = poll(&polled, 1, remaining_ms(deadline));
+    while ((ready == 0 && remaining_ms(deadline) != 0) || (ready < 0 && errno == EINTR));
+    if (ready < 0)
+        sleep_before_retry();
+    return ready > 0 || remaining_ms(deadline) != 0;
 }
 
 #endif

@@ -10,17 +10,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef SCM_PIDFD
+#define SCM_PIDFD                                                                                                      \
+    4 /* Linux 6.5: of a socket with SO_PASSPIDFD, which the peer may have set if it has made the socket */
+#endif
+
 #define MOST_PACKETS 1024        /* taken from a socket that is about to be closed */
 #define STACK_BYTES (256u << 10) /* of a thread that only closes */
 #define QUICK_BLOCKS (64 << 11)  /* of 512 bytes: 64 MiB */
 
 size_t disposal_take(struct msghdr *message, int *fds, size_t count) {
     for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+        if (part->cmsg_level != SOL_SOCKET || (part->cmsg_type != SCM_RIGHTS && part->cmsg_type != SCM_PIDFD))
             continue;
         size_t here = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         if (here > DISPOSAL_MOST - count)
-            here = DISPOSAL_MOST - count; /* never: the kernel passes no more */
+            here = DISPOSAL_MOST - count; /* never: there is no room for more in the buffers of received messages */
         memcpy(fds + count, CMSG_DATA(part), here * sizeof(int));
         count += here;
     }

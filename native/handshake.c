@@ -15,6 +15,9 @@
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* Linux 6.16 */
 #endif
+#ifndef SO_PASSPIDFD
+#define SO_PASSPIDFD 76 /* Linux 6.5 */
+#endif
 
 /* The first packet of each side, sent with the descriptor of its region. The key is sent only with
  * RING_FLAG_AUTHENTICATED. */
@@ -37,6 +40,13 @@ void handshake_close(int fd) {
     errno = reason;
 }
 
+/* Whoever has made a socket may have set options. These would pass a descriptor with each packet, or hide the hello. */
+static void reset_options(int fd) {
+    int off = 0, start = -1;
+    setsockopt(fd, SOL_SOCKET, SO_PASSPIDFD, &off, sizeof off);
+    setsockopt(fd, SOL_SOCKET, SO_PEEK_OFF, &start, sizeof start);
+}
+
 /* The claim is a name in the abstract namespace: the kernel gives a socket one name only, and all processes that have
  * the socket share it. The name is random, because two sockets cannot have the same one. Where the kernel refuses for
  * any other reason, or the socket has the name of its listener, nothing is claimed and the caller continues. */
@@ -45,6 +55,7 @@ void handshake_close(int fd) {
 bool handshake_claim(int fd) {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     uint64_t random = 0;
+    reset_options(fd);
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
         return true;
     int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, CLAIM_PREFIX "%016" PRIx64, random);

@@ -103,9 +103,9 @@ static void keep_to_folder(struct sockaddr_un *address, const struct listener *l
         strcpy(address->sun_path, through);
 }
 
-/* Let every user connect. The mode is set on the file itself: a user who can write to the folder may have put a link in
- * the place of its name since, and chmod() would follow it. */
-static int open_to_others(const struct listener *listener) {
+/* Set the mode of the socket's file. It is set on the file itself: a user who can write to the folder may have put a
+ * link in the place of its name since, and chmod() would follow it. */
+static int set_mode(const struct listener *listener, mode_t mode) {
     struct stat status;
     char itself[sizeof "/proc/self/fd/" + 3 * sizeof(int)];
     int file = openat(listener->folder, listener->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -118,7 +118,7 @@ static int open_to_others(const struct listener *listener) {
         failed = -1;
     }
     if (!failed)
-        failed = chmod(itself, 0666);
+        failed = chmod(itself, mode);
     give_up(file, HANDSHAKE_SYSTEM);
     return failed;
 }
@@ -128,9 +128,10 @@ static enum handshake_status bind_and_listen(const struct sockaddr_un *address, 
                                              struct listener *listener) {
     struct stat status;
     const char *path = address->sun_path;
+    mode_t mode = others ? 0666 : 0600;
     /* bind() gives the file the socket's mode, less the umask. Setting it first leaves no moment between bind() and
      * chmod() in which other users could connect. */
-    if (fchmod(listener->fd, others ? 0666 : 0600))
+    if (fchmod(listener->fd, mode))
         return HANDSHAKE_SYSTEM;
     int bound = bind(listener->fd, (const struct sockaddr *)address, sizeof *address);
     if (bound && errno == EADDRINUSE) {
@@ -141,8 +142,8 @@ static enum handshake_status bind_and_listen(const struct sockaddr_un *address, 
     }
     if (bound)
         return errno == EADDRINUSE ? HANDSHAKE_IN_USE : HANDSHAKE_SYSTEM;
-    if ((others && open_to_others(listener)) || listen(listener->fd, BACKLOG) ||
-        fstatat(listener->folder, listener->name, &status, AT_SYMLINK_NOFOLLOW)) {
+    if (fstatat(listener->folder, listener->name, &status, AT_SYMLINK_NOFOLLOW) ||
+        ((status.st_mode & 0777) != mode && set_mode(listener, mode)) || listen(listener->fd, BACKLOG)) {
         int reason = errno;
         unlinkat(listener->folder, listener->name, 0);
         errno = reason;

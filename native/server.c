@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LOCK_TRIES 200    /* attempts to listen, RETRY_MS apart, before doing so without the folder's lock */
+#define LOCK_MS 1000      /* time to get the folder's lock before listening without it */
 #define MAX_HANDSHAKES 64 /* of one server at the same time */
 
 struct crossings_server {
-    pid_t owner; /* as in a channel */
+    struct process owner; /* as in a channel */
     struct listener listener;
     crossings_options options;
     /* Clients whose hello has not arrived, the oldest first. */
@@ -32,13 +32,14 @@ crossings_status crossings_listen(const char *path, const crossings_options *giv
     crossings_server *server = calloc(1, sizeof *server);
     if (!server)
         return CROSSINGS_SYSTEM;
-    server->owner = getpid();
+    server->owner = channel_this_process();
     server->options = options;
-    enum handshake_status listening = HANDSHAKE_AGAIN;
-    for (int tries = 0; listening == HANDSHAKE_AGAIN; tries++) {
-        if (tries > 0)
-            sleep_before_retry();
-        listening = listener_open(path, options.allow_other_users, tries >= LOCK_TRIES, &server->listener);
+    uint64_t deadline = deadline_after(LOCK_MS);
+    enum handshake_status listening = listener_open(path, options.allow_other_users, false, &server->listener);
+    while (listening == HANDSHAKE_AGAIN) {
+        sleep_before_retry();
+        bool unlocked = remaining_ms(deadline) == 0;
+        listening = listener_open(path, options.allow_other_users, unlocked, &server->listener);
     }
     status = channel_status_of(listening);
     if (status != CROSSINGS_OK) {
@@ -171,7 +172,7 @@ void crossings_unlisten(crossings_server *server) {
         return;
     while (server->count > 0)
         crossings_close(take_handshake(server, server->count - 1));
-    if (server->owner == getpid()) {
+    if (channel_is_mine(server->owner)) {
         listener_close(&server->listener);
     } else { /* a forked child: the parent continues to listen */
         close(server->listener.fd);

@@ -6,11 +6,15 @@ extern "C" {
 #include "../doorbell.h"
 }
 
+#include <cerrno>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 namespace {
+
+constexpr useconds_t RETRY_US = 5000;
 
 // ---- Descriptors ----
 // A worker can be terminated between any two lines of its JavaScript, and its peer must see the end of the socket: what
@@ -150,10 +154,15 @@ Napi::Value Drain(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), state == DOORBELL_OPEN);
 }
 
-// waitReadable(descriptor, timeoutMs) -> false: the time is over. Blocks this thread; only for receiveSync.
+// waitReadable(descriptor, timeoutMs) -> false: the time is over. Blocks this thread; only for receiveSync. If poll()
+// fails, as it does for ever in a process with a limit of 0 descriptors, the caller looks again soon.
 Napi::Value WaitReadable(const Napi::CallbackInfo &info) {
     struct pollfd polled = {IntegerAt(info, 0), POLLIN, 0};
-    return Napi::Boolean::New(info.Env(), poll(&polled, 1, IntegerAt(info, 1)) > 0);
+    int ready = poll(&polled, 1, IntegerAt(info, 1));
+    bool failed = ready < 0 && errno != EINTR;
+    if (failed)
+        usleep(RETRY_US);
+    return Napi::Boolean::New(info.Env(), ready > 0 || failed);
 }
 
 } // namespace

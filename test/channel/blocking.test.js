@@ -1,5 +1,6 @@
 'use strict';
 // receiveSync() blocks its thread, and nothing else: a worker that waits in it can be terminated, and the process can exit.
+const { spawnSync } = require('node:child_process');
 const { Worker } = require('node:worker_threads');
 const { Connection } = require('../../lib/channel/connection.js');
 const { closing, crossings, errorWith, library, pause, runScript, success } = require('./support.js');
@@ -52,6 +53,39 @@ describe.each(waits)('a worker that waits in receiveSync(), wait: %p,', (wait) =
     await expect(ours.receive()).rejects.toEqual(errorWith('ERR_PEER_DIED'));
   });
 });
+
+const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
+
+// Then every poll() fails. Such a wait saw no message any more, and used a whole core.
+(hasPrlimit ? test : test.skip)(
+  'receiveSync() gets its message in a process whose limit of descriptors is 0',
+  async () => {
+    const echo = `
+    const { workerData } = require('node:worker_threads');
+    require(${library}).openChannel(workerData, { wait: 'sleep' }).then((channel) => {
+      channel.trySend('waiting');
+      const before = process.cpuUsage();
+      const message = channel.receiveSync();
+      const { user, system } = process.cpuUsage(before);
+      channel.trySend(user + system < 500_000 ? message : 'busy');
+    });`;
+    const script = `
+    const { Worker } = require('node:worker_threads');
+    const { channelPair } = require(${library});
+    setTimeout(() => process.exit(3), 30_000); // nothing was received
+    (async () => {
+      const { channel, port } = channelPair();
+      new Worker(${JSON.stringify(echo)}, { eval: true, workerData: port.take() });
+      const ours = await channel;
+      await ours.receive();
+      require('node:child_process').execFileSync('prlimit', ['--pid', String(process.pid), '--nofile=0:']);
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await ours.send('late');
+      process.exit(String(await ours.receive()) === 'late' ? 0 : 1);
+    })();`;
+    expect(await runScript(script).ended).toEqual(success);
+  },
+);
 
 // The request was set aside without announcing the room of its frame: this side slept until the message that the peer could not send.
 test('receiveSync() falls asleep after a request, and the peer still gets the room for a message as large as its ring', async () => {

@@ -1,7 +1,7 @@
 /*
  * Servers in C at their limits: limits NAME runs one test, and limits without arguments lists them. Linked with
- * --wrap=bind, --wrap=poll and --wrap=pthread_create, for tests that must act right after bind() and before poll(), or
- * count threads.
+ * --wrap=bind, --wrap=poll, --wrap=pthread_create and --wrap=getpid, for tests that must act right after bind() and
+ * before poll(), count threads, or have the pid of another process.
  */
 #include "../../native/crossings.h"
 #include "../../native/handshake.h"
@@ -15,11 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -70,11 +72,21 @@ static int end_of(pid_t process) {
 static int replace_after_bind;
 static char lead_to[80]; /* where the link at `target` leads from now on, if not empty */
 
+static bool hide_at_bind;
+
+/* The kernel then shows a reader of the socket, by MSG_PEEK, what comes after the hello. */
+static void hide_the_hello(int fd) {
+    int past = 100;
+    EXPECT(setsockopt(fd, SOL_SOCKET, SO_PEEK_OFF, &past, sizeof past) == 0);
+}
+
 int __real_bind(int fd, const struct sockaddr *address, socklen_t length);
 int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length);
 int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length) {
     if (lead_to[0])
         EXPECT(unlink(target) == 0 && symlink(lead_to, target) == 0);
+    if (hide_at_bind)
+        hide_the_hello(fd);
     int result = __real_bind(fd, address, length);
     if (replace_after_bind)
         EXPECT(unlink(path) == 0 && symlink(target, path) == 0);
@@ -249,6 +261,14 @@ static void a_link_that_is_switched_harms_no_live_server(void) {
     EXPECT(alive && status == CROSSINGS_IN_USE);
 }
 
+static bool same_pid; /* for all processes */
+
+pid_t __real_getpid(void);
+pid_t __wrap_getpid(void);
+pid_t __wrap_getpid(void) {
+    return same_pid ? 1 : __real_getpid();
+}
+
 static void a_child_that_closes_leaves_its_parent_alone(void) {
     crossings_server *server;
     crossings_channel *channel, *peer = NULL;
@@ -277,6 +297,151 @@ static void a_child_that_closes_leaves_its_parent_alone(void) {
     crossings_close(channel);
     EXPECT(end_of(client) == 0);
     crossings_unlisten(server);
+}
+
+/* In a new pid namespace, the child of a container's first process has its parent's pid, 1. */
+static void so_does_a_child_with_the_same_pid(void) {
+    same_pid = true;
+    a_child_that_closes_leaves_its_parent_alone();
+}
+
+/* ---- A lock that another process holds ---- */
+
+static void ignore(int signal) {
+    (void)signal;
+}
+
+static void a_timer_does_not_shorten_the_wait_for_the_lock(void) {
+    crossings_server *server;
+    struct itimerval often = {{0, 200}, {0, 200}};
+    int lock = open(folder, O_RDONLY);
+    EXPECT(flock(lock, LOCK_EX) == 0);
+    signal(SIGALRM, ignore);
+    EXPECT(setitimer(ITIMER_REAL, &often, NULL) == 0);
+    double since = seconds();
+    EXPECT(crossings_listen(path, NULL, &server) == CROSSINGS_OK);
+    EXPECT(seconds() - since >= 0.9);
+    crossings_unlisten(server);
+    close(lock);
+}
+
+/* ---- Options that the maker of a pair of sockets has set, or sets later ---- */
+
+#ifndef SO_PASSPIDFD
+#define SO_PASSPIDFD 76 /* Linux 6.5. Elsewhere it fails, and the tests have nothing to find. */
+#endif
+
+static int descriptors(void) {
+    int open = 0;
+    for (int fd = 0; fd < 256; fd++)
+        open += fcntl(fd, F_GETFD) >= 0;
+    return open;
+}
+
+/* Open one end here and the other one in a child. It sends 20 messages, each with a ring of the doorbell, if it is told
+ * to do so through the pipe `go`. */
+static crossings_status open_both(const int *pair, const int *go, crossings_channel **channel, pid_t *child) {
+    crossings_options options = {.capacity = 65536, .wait = CROSSINGS_SLEEP, .timeout_ms = 60000};
+    *child = start();
+    if (*child == 0) {
+        char word;
+        close(pair[0]);
+        EXPECT(crossings_open(pair[1], &options, channel) == CROSSINGS_OK);
+        EXPECT(read(go[0], &word, 1) == 1);
+        for (int i = 0; i < 20; i++) {
+            nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL); /* the receiver falls asleep */
+            if (crossings_send(*channel, "hello", 5, 60000) != CROSSINGS_OK)
+                break;
+        }
+        crossings_close(*channel);
+        _exit(0);
+    }
+    close(pair[1]);
+    return crossings_open(pair[0], &options, channel);
+}
+
+static void no_packet_leaves_a_descriptor(void) {
+    for (int later = 0; later < 2; later++) {
+        crossings_channel *channel;
+        crossings_status status;
+        pid_t child;
+        int pair[2], go[2], on = 1, before = descriptors();
+        char text[8];
+        size_t size;
+        EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 && pipe(go) == 0);
+        int copy = dup(pair[0]);
+        if (!later)
+            setsockopt(copy, SOL_SOCKET, SO_PASSPIDFD, &on, sizeof on);
+        EXPECT(open_both(pair, go, &channel, &child) == CROSSINGS_OK);
+        if (later)
+            setsockopt(copy, SOL_SOCKET, SO_PASSPIDFD, &on, sizeof on);
+        close(copy); /* its end is the peer's only sign of this process */
+        EXPECT(write(go[1], "x", 1) == 1);
+        while ((status = crossings_receive(channel, text, sizeof text, &size, 60000)) == CROSSINGS_OK)
+            ;
+        EXPECT(later || status == CROSSINGS_END);
+        crossings_close(channel);
+        EXPECT(end_of(child) == 0);
+        close(go[0]);
+        close(go[1]);
+        EXPECT(descriptors() == before);
+    }
+}
+
+static void a_hello_that_cannot_be_seen_is_found(void) {
+    crossings_channel *channel;
+    pid_t child;
+    int pair[2], go[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 && pipe(go) == 0);
+    hide_the_hello(pair[0]);
+    alarm(60); /* otherwise it might look for ever */
+    EXPECT(open_both(pair, go, &channel, &child) == CROSSINGS_OK);
+    EXPECT(write(go[1], "x", 1) == 1);
+    crossings_close(channel);
+    EXPECT(end_of(child) == 0);
+}
+
+static void a_hello_that_is_hidden_meets_the_time_limit(void) {
+    crossings_channel *channel;
+    crossings_options options = {.timeout_ms = 200};
+    int pair[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+    hide_at_bind = true;
+    EXPECT(send(pair[1], "hello", 5, 0) == 5);
+    alarm(60); /* without the limit, it would wait for ever */
+    EXPECT(crossings_open(pair[0], &options, &channel) == CROSSINGS_TIMEOUT);
+}
+
+/* ---- What a program has set for itself ---- */
+
+/* As programs do that let nothing open files from then on. Every poll() fails. */
+static void a_wait_without_descriptors_does_not_spin(void) {
+    crossings_channel *channel;
+    int pair[2], go[2];
+    char text[8];
+    size_t size;
+    pid_t child;
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 && pipe(go) == 0);
+    EXPECT(open_both(pair, go, &channel, &child) == CROSSINGS_OK);
+    EXPECT(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 0}) == 0);
+    EXPECT(crossings_receive(channel, text, sizeof text, &size, 2000) == CROSSINGS_TIMEOUT);
+    EXPECT(clock() < CLOCKS_PER_SEC); /* of processor time */
+    EXPECT(write(go[1], "x", 1) == 1);
+    EXPECT(crossings_receive(channel, text, sizeof text, &size, 60000) == CROSSINGS_OK && size == 5);
+    crossings_close(channel);
+    EXPECT(end_of(child) == 0);
+}
+
+static void a_mode_does_not_depend_on_the_umask(void) {
+    crossings_server *server;
+    struct stat status;
+    for (int others = 0; others < 2; others++) {
+        umask(0777);
+        EXPECT(crossings_listen(path, &(crossings_options){.allow_other_users = others}, &server) == CROSSINGS_OK);
+        umask(022);
+        EXPECT(stat(path, &status) == 0 && (status.st_mode & 0777) == (others ? 0666 : 0600));
+        crossings_unlisten(server);
+    }
 }
 
 /* ---- Descriptors of hostile peers ---- */
@@ -361,6 +526,13 @@ static const struct {
     {"sockets with descriptors in them wait for a thread that can close them", sockets_wait_for_a_thread},
     {"many memfds are closed by another thread", many_memfds_are_closed_elsewhere},
     {"a child that closes its copies leaves its parent alone", a_child_that_closes_leaves_its_parent_alone},
+    {"so does a child with the same pid", so_does_a_child_with_the_same_pid},
+    {"a wait without descriptors does not spin, and gets its message", a_wait_without_descriptors_does_not_spin},
+    {"the mode of a socket's file does not depend on the umask", a_mode_does_not_depend_on_the_umask},
+    {"a timer does not shorten the wait for the folder's lock", a_timer_does_not_shorten_the_wait_for_the_lock},
+    {"no packet leaves a descriptor, whatever the maker of the socket has set", no_packet_leaves_a_descriptor},
+    {"a hello that the maker of the socket has hidden is found", a_hello_that_cannot_be_seen_is_found},
+    {"a hello that is hidden later meets the time limit", a_hello_that_is_hidden_meets_the_time_limit},
 };
 
 static void clean_up(void) {
