@@ -1,7 +1,7 @@
 'use strict';
 // `crossings lab`: starts the lab's server, prints its address, opens a browser, and ends on a signal.
 const { once } = require('node:events');
-const { existsSync, statSync } = require('node:fs');
+const { lstatSync, statSync } = require('node:fs');
 const { resolve } = require('node:path');
 const { Command, Option } = require('commander');
 const { CrossingsError } = require('../lib/channel/errors.js');
@@ -16,7 +16,8 @@ const readPort = (text) => readWholeNumber('--port', text, [0, 65535], ' (0: any
 function readFolder(path) {
   const folder = resolve(path);
   if (path === '') return refuse('--data must be a folder; got "", an empty name.');
-  if (!existsSync(folder) || statSync(folder).isDirectory()) return folder;
+  const found = lstatSync(folder, { throwIfNoEntry: false }); // also a link that leads nowhere
+  if (!found || statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
   return refuse(`--data must be a folder; got "${path}".`);
 }
 

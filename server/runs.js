@@ -183,7 +183,10 @@ class Runs {
   async list() {
     const saved = await this.#store.list();
     const sessions = [...this.#sessions.values()].filter(({ state, run }) => state !== 'done' || run);
-    const lines = [...saved, ...sessions.map(lineOfSession)];
+    const lines = [
+      ...saved,
+      ...sessions.map((session) => (session.run ? lineOf(session.run) : lineOfSession(session))),
+    ];
     return lines.sort((a, b) => b.startedAt.localeCompare(a.startedAt));
   }
 
@@ -214,7 +217,8 @@ class Runs {
     const session = this.session(id);
     if (session?.state === 'running') return this.cancel(id);
     if (!session && !this.finished(id)) return null;
-    this.#store.remove(id);
+    const isSaved = !session || (session.state === 'done' && !session.run);
+    if (isSaved) this.#store.remove(id); // otherwise it need not be possible: the folder may be gone
     this.#sessions.delete(id);
     return 'removed';
   }

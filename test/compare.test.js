@@ -425,9 +425,10 @@ describe('crossings compare', () => {
     const { stdout } = cli([
       'compare',
       a,
-      file('escape.json', runOf([result('pipe', {})], { environment: { kernel: '\u001b[2Jgone' } })),
+      file('escape.json', runOf([result('pipe', {})], { environment: { kernel: '\u001b[2Jgone\u202e' } })),
     ]);
     expect(stdout).toContain('\uFFFD[2Jgone');
     expect(stdout).not.toContain('\u001b');
+    expect(stdout).not.toContain('\u202e');
   });
 });

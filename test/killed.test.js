@@ -5,7 +5,17 @@ const { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } = requir
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { inCi, testInCi } = require('./in-ci.js');
-const { built, eventsOf, leftovers, ourProcesses, root, start, until, untilNothingIsLeft } = require('./support.js');
+const {
+  built,
+  eventsOf,
+  leftovers,
+  ourProcesses,
+  root,
+  run,
+  start,
+  until,
+  untilNothingIsLeft,
+} = require('./support.js');
 
 /** Ids of a process's children. @param {number} pid @returns {number[]} */
 function childrenOf(pid) {
@@ -65,6 +75,26 @@ describe.each(['pipe', 'shm-spin', 'shm-sem', 'ring', 'dgram', 'eventfd-signalfd
     await until(() => childrenOf(bench.pid ?? 0).flatMap(childrenOf).length === 2);
     process.kill(childrenOf(bench.pid ?? 0)[0], 'SIGKILL');
     expect(await result).toMatchObject({ status: 1 });
+    await untilNothingIsLeft(before);
+  });
+});
+
+const canTrace = run('crossings-demo', ['--trace', 'pipe']).status === 0;
+
+// The other process of the ring spun for a minute, and that of the semaphores slept.
+describe.each(['ring', 'shm-sem', 'shm-spin', 'pipe'])('a recording of %s', (mechanism) => {
+  (canTrace ? test : test.skip).each([0, 1])('ends when process %i is killed, and says so', async (killed) => {
+    const demo = start(built('crossings-demo'), ['--trace', mechanism, '--messages', '1000']);
+    const result = endOf(demo);
+    const second = () => childrenOf(childrenOf(demo.pid ?? 0)[0] ?? 0)[0];
+    await until(() => second() !== undefined);
+    process.kill(killed === 0 ? childrenOf(demo.pid ?? 0)[0] : second(), 'SIGKILL');
+    const { status, stdout } = await result;
+    expect(status).toBe(1);
+    expect(eventsOf(stdout).find(({ type }) => type === 'error')).toMatchObject({
+      code: 'ERR_CHILD_DIED',
+      message: expect.stringContaining('was killed by signal 9'),
+    });
     await untilNothingIsLeft(before);
   });
 });

@@ -147,8 +147,15 @@ describe('a port in use', () => {
 
 describe('invalid arguments: status 2 and an error that names what is valid:', () => {
   const file = join(folder, '..', `lab-file-${process.pid}`);
-  beforeAll(() => writeFileSync(file, ''));
-  afterAll(() => rmSync(file));
+  const link = `${file}-link`; // leads nowhere
+  beforeAll(() => {
+    writeFileSync(file, '');
+    symlinkSync(`${file}-nowhere`, link);
+  });
+  afterAll(() => {
+    rmSync(file);
+    rmSync(link);
+  });
   test.each([
     [['--port', '-1'], '"-1"', '0 to 65535'],
     [['--port', '65536'], '"65536"', '0 to 65535'],
@@ -156,6 +163,7 @@ describe('invalid arguments: status 2 and an error that names what is valid:', (
     [['--port', 'http'], '"http"', '0 to 65535'],
     [['--port', ''], '""', '0 to 65535'],
     [['--data', file], file, 'a folder'],
+    [['--data', link], link, 'a folder'],
     [['--open-sesame'], '--open-sesame', '--help'],
     [['pipe'], '"pipe"', '--help'],
   ])('%j', (args, value, accepted) => {

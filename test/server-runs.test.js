@@ -50,8 +50,10 @@ async function runUnsaved(dataFolder) {
   const [last] = (await other.events(id)).slice(-1);
   const { body: shown } = await other.ask(`/api/runs/${id}`);
   const { runs } = (await other.ask('/api/runs')).body;
+  const { status: removal } = await other.ask(`/api/runs/${id}`, { method: 'DELETE' });
+  const { runs: left } = (await other.ask('/api/runs')).body;
   await other.close();
-  return { id, last, shown, runs };
+  return { id, last, shown, runs, removal, left };
 }
 
 describe('a run from its start to its end', () => {
@@ -127,11 +129,13 @@ describe('a run from its start to its end', () => {
     ]);
   });
 
-  test('that cannot be saved is still listed and shown', () => {
-    for (const { id: other, last, shown, runs } of unsaved) {
+  test('that cannot be saved is still listed and shown, and can be removed', () => {
+    for (const { id: other, last, shown, runs, removal, left } of unsaved) {
       expect(last).toEqual({ event: 'done', data: { id: other } });
       expect(shown).toMatchObject({ state: 'done', run: { id: other } });
       expect(runs).toHaveLength(1);
+      expect(shown).toMatchObject(runs[0]);
+      expect([removal, left]).toEqual([200, []]);
     }
   });
 

@@ -203,7 +203,10 @@ static struct ending ending_of(int index, const struct watched *child, const str
         ending.fate = FATE_KILLED;
     if (ending.fate == FATE_UNKNOWN) {
         ending.fate = FATE_FAILED;
-        snprintf(ending.text, sizeof ending.text, "it ended with status %d", child->status);
+        bool killed = WIFSIGNALED(child->status);
+        snprintf(ending.text, sizeof ending.text,
+                 killed ? "it was killed by signal %d" : "it ended with exit status %d",
+                 killed ? WTERMSIG(child->status) : WEXITSTATUS(child->status));
     }
     return ending;
 }

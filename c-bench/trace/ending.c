@@ -116,6 +116,19 @@ void end_too_many(pid_t tid, uint64_t dropped) {
     begin_ending("limit", SIGKILL, dropped);
 }
 
+void end_demo(int status) {
+    static bool failed;
+    if (failed || status == 0)
+        return;
+    failed = true; /* the others, which wait for it, end now */
+    if (WIFSIGNALED(status)) {
+        char signal[64];
+        snprintf(signal, sizeof signal, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        print_error("ERR_CHILD_DIED", "A process of the demo was killed by %s.", signal);
+    }
+    signal_all(SIGKILL);
+}
+
 /* The parent of a process, by its stat file: "PID (NAME) STATE PARENT ..."; 0 if it has ended. */
 static pid_t parent_of(const char *pid) {
     char path[64], text[512] = "";

@@ -18,6 +18,8 @@ bool is_killing(void);
 bool check_ending(uint64_t last_ns, uint64_t dropped);
 /* A thread beyond the limit: end it, and the program. */
 void end_too_many(pid_t tid, uint64_t dropped);
+/* A process of a demo has ended with this status. If it has failed, end the others: they would wait for it. */
+void end_demo(int status);
 /* Kill the processes that escaped the tracer (clone(2) has a flag for it), which are children of this one by now. */
 void end_escaped(void);
 /* "exited", "timeout", "limit", "deadlock" or "interrupted". */

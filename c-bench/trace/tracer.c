@@ -214,6 +214,8 @@ static void handle(struct stop *stop, pid_t first, int *first_status) {
         remove_tracee(tracee);
         if (stop->tid == first)
             *first_status = stop->status;
+        if (front->in_step)
+            end_demo(stop->status);
     }
 }
 

@@ -18,7 +18,8 @@ function runFile() {
 }
 
 /** A file's text, which the terminal would obey if it had control characters. @param {string} _key @param {unknown} value */
-const withoutControl = (_key, value) => (typeof value === 'string' ? value.replace(/\p{Cc}/gu, '\uFFFD') : value);
+const withoutControl = (_key, value) =>
+  typeof value === 'string' ? value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD') : value;
 
 /** @param {string} path @param {string} role such as 'The baseline' */
 function readText(path, role) {
