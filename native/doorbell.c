@@ -21,6 +21,20 @@ bool doorbell_ring(int fd) {
     return sent == 1 || errno == EAGAIN || errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN;
 }
 
+/* Receive up to MAX_DRAINED packets. Returns their number, or -1. */
+static int receive(int fd, struct mmsghdr *messages) {
+    int got;
+    do
+        got = recvmmsg(fd, messages, MAX_DRAINED, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, NULL);
+    while (got < 0 && errno == EINTR);
+    if (got >= 0 || (errno != EPERM && errno != ENOSYS))
+        return got;
+    /* A sandbox refuses this call. The handshake has used another one. */
+    ssize_t bytes = recvmsg(fd, &messages[0].msg_hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    messages[0].msg_len = bytes > 0 ? (unsigned)bytes : 0;
+    return bytes < 0 ? -1 : 1;
+}
+
 /* Take up to MAX_DRAINED rings. *taken: their number. */
 static enum doorbell_state take_rings(int fd, int *taken) {
     char rings[MAX_DRAINED];
@@ -35,10 +49,7 @@ static enum doorbell_state take_rings(int fd, int *taken) {
         messages[i].msg_hdr.msg_control = controls[i].bytes;
         messages[i].msg_hdr.msg_controllen = sizeof controls[i].bytes;
     }
-    int got;
-    do
-        got = recvmmsg(fd, messages, MAX_DRAINED, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, NULL);
-    while (got < 0 && errno == EINTR);
+    int got = receive(fd, messages);
     *taken = got;
     if (got < 0)
         return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ? DOORBELL_OPEN : DOORBELL_CLOSED;
