@@ -164,6 +164,11 @@ void disposal_close_received(const int *fds, size_t count) {
     errno = reason;
 }
 
+/* Not recv(): a sandbox that allows the handshake allows recvmsg(). */
+void disposal_drop(int fd) {
+    recvmsg(fd, &(struct msghdr){0}, MSG_DONTWAIT);
+}
+
 bool disposal_empty(int fd) {
     /* The sender's credentials, which distinguish an empty packet from the end, fit into this buffer. Descriptors come
      * after them, and do not fit. */
@@ -188,7 +193,7 @@ bool disposal_empty(int fd) {
             return false;
         if (message.msg_controllen == 0)
             return true; /* the end */
-        recv(fd, NULL, 0, MSG_DONTWAIT);
+        disposal_drop(fd);
     }
     return false;
 }

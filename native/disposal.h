@@ -22,6 +22,8 @@ union disposal_control {
 size_t disposal_take(struct msghdr *message, int *fds, size_t count);
 /* Close descriptors that a peer has passed; at most DISPOSAL_MOST. */
 void disposal_close_received(const int *fds, size_t count);
+/* Take the packet that was peeked at. */
+void disposal_drop(int fd);
 /* Take the packets that wait in a connected socket, and leave SO_PASSCRED set. False: descriptors wait in it, or the
  * packets do not end. Descriptors are never received, because a process at its limit of descriptors receives them only
  * in part, and the kernel would close the others on this thread. */

@@ -175,7 +175,7 @@ enum handshake_status handshake_receive(int fd, bool authenticated, struct regio
         return HANDSHAKE_SYSTEM;
     }
     if (!incomplete)
-        recv(fd, NULL, 0, MSG_DONTWAIT);
+        disposal_drop(fd);
     if (got == 0 && count == 0)
         return HANDSHAKE_PEER_GONE;
     bool is_ours = got >= (ssize_t)hello_bytes(0) && hello.magic == RING_MAGIC && hello.version == RING_VERSION;

@@ -10,7 +10,7 @@ const { C_INTERFACE } = require('../native.js');
 const folder = mkdtempSync(join(tmpdir(), 'limits-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const wrapped = ['bind', 'poll', 'pthread_create', 'getpid', 'recvmmsg'].map((name) => `-Wl,--wrap=${name}`);
+const wrapped = ['bind', 'poll', 'pthread_create', 'getpid', 'recvmmsg', 'send'].map((name) => `-Wl,--wrap=${name}`);
 const flags = ['-O1', '-Wall', '-Wextra', '-Werror', ...wrapped];
 const program = compile(join(folder, 'limits'), ['test/hostile/limits.c', ...C_INTERFACE], flags);
 const names = spawnSync(program, [], { encoding: 'utf8' }).stdout.trim().split('\n');

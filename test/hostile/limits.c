@@ -1,9 +1,10 @@
 /*
  * Servers in C at their limits: limits NAME runs one test, and limits without arguments lists them. Linked with
- * --wrap=bind, --wrap=poll, --wrap=pthread_create, --wrap=getpid and --wrap=recvmmsg, for tests that must act right
- * after bind() and before poll(), count threads, or have the pid of another process.
+ * --wrap=bind, --wrap=poll, --wrap=pthread_create, --wrap=getpid, --wrap=recvmmsg and --wrap=send, for tests that must
+ * act right after bind() and before poll(), count threads, or have the pid of another process.
  */
 #include "../../native/crossings.h"
+#include "../../native/doorbell.h"
 #include "../../native/handshake.h"
 
 #include <errno.h>
@@ -432,33 +433,38 @@ static void a_wait_without_descriptors_does_not_spin(void) {
     EXPECT(end_of(child) == 0);
 }
 
-static bool no_recvmmsg;
+static bool refuse_calls;
 
 int __real_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout);
 int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout);
 int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout) {
-    if (!no_recvmmsg)
+    if (!refuse_calls)
         return __real_recvmmsg(fd, messages, count, flags, timeout);
     errno = EPERM;
     return -1;
 }
 
-static void rings_are_taken_by_another_call(void) {
-    crossings_channel *channel;
-    crossings_status status;
-    int pair[2], go[2], messages = 0;
-    char text[8];
-    size_t size;
-    pid_t child;
-    no_recvmmsg = true;
-    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 && pipe(go) == 0);
-    EXPECT(open_both(pair, go, &channel, &child) == CROSSINGS_OK);
-    EXPECT(write(go[1], "x", 1) == 1);
-    while ((status = crossings_receive(channel, text, sizeof text, &size, 60000)) == CROSSINGS_OK)
-        messages++;
-    EXPECT(messages == 20 && status == CROSSINGS_END);
-    crossings_close(channel);
-    EXPECT(end_of(child) == 0);
+ssize_t __real_send(int fd, const void *bytes, size_t size, int flags);
+ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags);
+ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags) {
+    if (!refuse_calls)
+        return __real_send(fd, bytes, size, flags);
+    errno = EPERM;
+    return -1;
+}
+
+/* A sandbox may refuse calls that the handshake did not need. */
+static void the_doorbell_uses_other_calls(void) {
+    int pair[2];
+    refuse_calls = true;
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+    struct pollfd rung = {.fd = pair[1], .events = POLLIN};
+    EXPECT(doorbell_ring(pair[0]));
+    EXPECT(__real_poll(&rung, 1, 0) == 1);
+    EXPECT(doorbell_drain(pair[1]) == DOORBELL_OPEN);
+    EXPECT(__real_poll(&rung, 1, 0) == 0);
+    close(pair[0]);
+    EXPECT(doorbell_drain(pair[1]) == DOORBELL_CLOSED);
 }
 
 static void a_mode_does_not_depend_on_the_umask(void) {
@@ -557,7 +563,7 @@ static const struct {
     {"a child that closes its copies leaves its parent alone", a_child_that_closes_leaves_its_parent_alone},
     {"so does a child with the same pid", so_does_a_child_with_the_same_pid},
     {"a wait without descriptors does not spin, and gets its message", a_wait_without_descriptors_does_not_spin},
-    {"where recvmmsg() is refused, rings are taken by another call", rings_are_taken_by_another_call},
+    {"where send() and recvmmsg() are refused, the doorbell uses other calls", the_doorbell_uses_other_calls},
     {"the mode of a socket's file does not depend on the umask", a_mode_does_not_depend_on_the_umask},
     {"a timer does not shorten the wait for the folder's lock", a_timer_does_not_shorten_the_wait_for_the_lock},
     {"no packet leaves a descriptor, whatever the maker of the socket has set", no_packet_leaves_a_descriptor},
