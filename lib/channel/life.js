@@ -26,4 +26,8 @@ function errorOf(state) {
   }
 }
 
-module.exports = { OPEN, PEER_CLOSED, PEER_DIED, CORRUPT, CLOSED, STATE_NAMES, errorOf };
+/** Does a send fail with this error because the channel has ended? @param {unknown} error */
+const isEnd = (error) =>
+  error instanceof CrossingsError && ['ERR_CLOSED', 'ERR_PEER_DIED', 'ERR_PEER_CORRUPT'].includes(error.code);
+
+module.exports = { OPEN, PEER_CLOSED, PEER_DIED, CORRUPT, CLOSED, STATE_NAMES, errorOf, isEnd };

@@ -70,7 +70,7 @@ class Outgoing {
       const published = this.#written();
       return turn.take() ? published : turn.nextTurn();
     }
-    return this.#waitForRoom(bytes, KIND.MESSAGE, 0, signal, undefined);
+    return this.#waitForRoom(bytes, signal);
   }
 
   /**
@@ -106,9 +106,11 @@ class Outgoing {
       done(error);
       return undefined;
     }
-    const stop = new AbortController();
-    this.#waitForRoom(bytes, kind, number, stop.signal, done).catch(done);
-    return () => stop.abort();
+    const cancel = this.#pump.senders.addCall(this.#attemptOf(bytes, kind, number, done), done);
+    this.#pump.begin(false);
+    return () => {
+      if (cancel()) this.#pump.run();
+    };
   };
 
   /**
@@ -124,17 +126,22 @@ class Outgoing {
   }
 
   /**
-   * @param {Uint8Array} bytes @param {number} kind @param {number} number @param {AbortSignal | undefined} signal
+   * An attempt to write a frame that waits for room.
+   * @param {Uint8Array} bytes @param {number} kind @param {number} number
    * @param {(() => void) | undefined} written called as soon as the frame is in the ring
-   * @returns {Promise<void>}
    */
-  #waitForRoom(bytes, kind, number, signal, written) {
+  #attemptOf(bytes, kind, number, written) {
     const message = ofFixedLength(bytes);
-    const attempt = () => {
+    return () => {
       if (!this.#connection.write(message, kind, number)) return PENDING;
       written?.();
       return undefined;
     };
+  }
+
+  /** @param {Uint8Array} bytes @param {AbortSignal | undefined} signal @returns {Promise<void>} */
+  #waitForRoom(bytes, signal) {
+    const attempt = this.#attemptOf(bytes, KIND.MESSAGE, 0, undefined);
     const sent = this.#pump.senders.add(attempt, signal, () => this.#pump.run());
     this.#pump.begin(false);
     return sent;

@@ -4,6 +4,7 @@
 const { isUint8Array } = require('node:util').types;
 const { CrossingsError, corruptPeer } = require('./errors.js');
 const { KIND } = require('./layout.js');
+const { isEnd } = require('./life.js');
 const { Queue } = require('./queue.js');
 const { refusalOf } = require('./refusal.js');
 const { MAX_OPEN_REQUESTS, maxOpenBytes } = require('./request-window.js');
@@ -123,7 +124,8 @@ class Responder {
   /** @param {number} number @param {number} length of the request @param {Uint8Array} bytes */
   #sendResponse(number, length, bytes) {
     this.#send(bytes, KIND.RESPONSE, number, (error) => {
-      if (error === undefined) this.#written(length);
+      // After the end, a refusal would fail, too. Thousands of responses may end at once, and each failure costs a stack.
+      if (error === undefined || isEnd(error)) this.#written(length);
       else this.#refuse(number, length, error);
     });
   }

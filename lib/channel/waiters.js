@@ -52,6 +52,17 @@ class Waiters {
   }
 
   /**
+   * Adds a call that needs neither a promise nor a signal: a peer can make this side wait with thousands of responses.
+   * @param {() => unknown} attempt
+   * @param {(error: unknown) => void} fail called if the attempt throws, or by rejectAll()
+   * @returns {() => boolean} takes it out of the queue; false if it is not there any more
+   */
+  addCall(attempt, fail) {
+    const entry = this.#queue.add({ attempt, resolve: nothing, reject: fail, cleanUp: nothing });
+    return () => this.#queue.delete(entry);
+  }
+
+  /**
    * Attempts the calls in order until one has to keep waiting.
    * @param {() => boolean} mayServe called before each attempt; false stops the loop
    */
@@ -65,7 +76,7 @@ class Waiters {
         if (value === PENDING) return;
         waiter.resolve(value);
       } catch (error) {
-        waiter.reject(error);
+        if (entry.isIn) waiter.reject(error); // otherwise the attempt has ended the channel, and rejectAll() has rejected it
       } finally {
         this.#served = null;
       }

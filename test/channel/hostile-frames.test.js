@@ -5,6 +5,7 @@ const { MAX_OPEN_REQUESTS } = require('../../lib/channel/request-window.js');
 const { KIND } = require('../../lib/channel/layout.js');
 const { channelPair, openChannel, structured } = require('../../lib/index.js');
 const { CAPACITY, rawPeer } = require('./raw-peer.js');
+const { Connection } = require('../../lib/channel/connection.js');
 const { errorWith, pair, pause } = require('./support.js');
 
 const EMPTY = new Uint8Array(0);
@@ -237,3 +238,30 @@ test('structured null and undefined in batches, web streams and a Node stream', 
   expect(await failed).toEqual(errorWith('ERR_INVALID_ARGUMENT'));
   await a.close();
 });
+
+// Each of its responses was refused when it could not be sent any more, and each refusal failed with an error of its own: 0.2 s in one
+// turn of the event loop for each such peer.
+test.each([false, true])(
+  'thousands of responses that a peer left unread end with it, without a refusal, closed: %p',
+  async (closed) => {
+    const REQUESTS = 5000;
+    const peer = await rawPeer();
+    let calls = 0;
+    peer.a.onRequest((/** @type {Buffer} */ request) => {
+      calls++;
+      return request;
+    });
+    const payload = Buffer.alloc(4);
+    for (let number = 1; number <= REQUESTS; number++) {
+      while (!peer.send(KIND.REQUEST, number, payload)) await pause(1);
+    }
+    while (calls < REQUESTS) await pause(1);
+    const write = jest.spyOn(Connection.prototype, 'write');
+    peer.end(closed);
+    expect(await peer.a.closed).toBe(closed ? 'peer-closed' : 'peer-died');
+    await pause(10);
+    expect(write).toHaveBeenCalledTimes(0);
+    write.mockRestore();
+    await peer.close();
+  },
+);
