@@ -169,7 +169,7 @@ class SocketBell {
       return undefined;
     }
     socket.resume();
-    let seen = -1;
+    let seen = this.#sender.chunks;
     const watchdog = setInterval(() => {
       if (this.#sender.chunks === seen) socket.destroy();
       seen = this.#sender.chunks;
