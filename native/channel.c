@@ -137,9 +137,10 @@ static crossings_status open_channel(int fd, const crossings_options *options, u
     crossings_status status = channel_begin_handshake(fd, options, &user, &channel);
     if (status != CROSSINGS_OK)
         return status;
-    status = send_region(channel, options->capacity);
+    while ((status = send_region(channel, options->capacity)) == CROSSINGS_AGAIN && remaining_ms(deadline) > 0)
+        sleep_before_retry(); /* somebody has filled the socket */
     if (status != CROSSINGS_OK)
-        return channel_give_up(channel, status);
+        return channel_give_up(channel, status == CROSSINGS_AGAIN ? CROSSINGS_TIMEOUT : status);
     while ((status = channel_finish_handshake(channel, options->capacity)) == CROSSINGS_AGAIN) {
         /* Late even if the socket is readable: a peer can hide the packet that makes it so. */
         bool is_late = remaining_ms(deadline) == 0;
@@ -157,8 +158,8 @@ crossings_status crossings_open(int fd, const crossings_options *given, crossing
     crossings_status status = channel_check_options(given, &options);
     if (status == CROSSINGS_OK && fcntl(fd, F_SETFD, FD_CLOEXEC))
         status = CROSSINGS_SYSTEM; /* not a descriptor */
-    if (status == CROSSINGS_OK && !handshake_claim(fd))
-        status = CROSSINGS_INVALID; /* another process has opened this end */
+    if (status == CROSSINGS_OK && !(handshake_works_over(fd) && handshake_claim(fd)))
+        status = CROSSINGS_INVALID; /* another kind of descriptor, or another process has opened this end */
     if (status == CROSSINGS_OK)
         return open_channel(fd, &options, deadline_after(options.timeout_ms), channel);
     close(fd);

@@ -30,6 +30,15 @@ static size_t hello_bytes(uint32_t flags) {
     return flags & RING_FLAG_AUTHENTICATED ? sizeof(struct hello) : offsetof(struct hello, key);
 }
 
+bool handshake_works_over(int fd) {
+    int domain, type;
+    struct sockaddr_un peer;
+    socklen_t int_bytes = sizeof domain, peer_bytes = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &int_bytes) == 0 && domain == AF_UNIX &&
+           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &int_bytes) == 0 && type == SOCK_SEQPACKET &&
+           getpeername(fd, (struct sockaddr *)&peer, &peer_bytes) == 0;
+}
+
 void handshake_close(int fd) {
     int reason = errno;
     shutdown(fd, SHUT_RDWR); /* the peer sees the end now, and can send nothing more */

@@ -21,6 +21,8 @@ enum handshake_status {
     HANDSHAKE_NO_LISTENER = -6, /* no socket is listening at the path (yet) */
 };
 
+/* Is this a socket that the handshake works over: a Unix socket of type SOCK_SEQPACKET that has a peer? */
+bool handshake_works_over(int fd);
 /* Close a socket that is connected to a peer, no matter what the peer has sent, and without waiting. The peer sees the
  * end now, even if another process holds the socket too. */
 void handshake_close(int fd);

@@ -123,7 +123,7 @@ function claim(fd) {
     if (redeemed < 0) throw new CrossingsError('ERR_CLOSED', 'The port was closed, was already opened, or timed out.');
     return redeemed;
   }
-  if (Number(fd) >= 2 ** 31 || !native.isOurKind(Number(fd))) invalidArgument('fd', expected, fd);
+  if (Number(fd) >= 2 ** 31 || !native.worksOver(Number(fd))) invalidArgument('fd', expected, fd);
   if (!native.useFd(Number(fd))) invalidArgument('fd', `${expected}, and not in use in this process`, fd);
   return Number(fd);
 }

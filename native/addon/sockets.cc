@@ -111,16 +111,9 @@ Napi::Value SocketPair(const Napi::CallbackInfo &info) {
     return pair;
 }
 
-// isOurKind(descriptor) -> true for a connected Unix socket of type SOCK_SEQPACKET
-Napi::Value IsOurKind(const Napi::CallbackInfo &info) {
-    int fd = IntegerAt(info, 0), type = 0, domain = 0;
-    socklen_t length = sizeof type;
-    struct sockaddr_un peer;
-    socklen_t peer_length = sizeof peer;
-    bool good = getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
-                getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && type == SOCK_SEQPACKET &&
-                domain == AF_UNIX && getpeername(fd, reinterpret_cast<sockaddr *>(&peer), &peer_length) == 0;
-    return Napi::Boolean::New(info.Env(), good);
+// worksOver(descriptor) -> true for a connected Unix socket of type SOCK_SEQPACKET
+Napi::Value WorksOver(const Napi::CallbackInfo &info) {
+    return Napi::Boolean::New(info.Env(), handshake_works_over(IntegerAt(info, 0)));
 }
 
 // claimEnd(descriptor) -> false if this end of a socket pair was claimed before, by any process
@@ -180,7 +173,7 @@ void ExportSockets(Napi::Object exports) {
     Export(exports, "accept", Accept);
     Export(exports, "connect", Connect);
     Export(exports, "socketPair", SocketPair);
-    Export(exports, "isOurKind", IsOurKind);
+    Export(exports, "worksOver", WorksOver);
     Export(exports, "claimEnd", ClaimEnd);
     Export(exports, "peerOf", PeerOf);
     Export(exports, "ring", Ring);

@@ -413,6 +413,31 @@ static void a_hello_that_is_hidden_meets_the_time_limit(void) {
     EXPECT(crossings_open(pair[0], &options, &channel) == CROSSINGS_TIMEOUT);
 }
 
+static void a_full_socket_meets_the_time_limit(void) {
+    crossings_channel *channel;
+    crossings_options options = {.timeout_ms = 200};
+    int pair[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+    while (send(pair[0], "", 1, MSG_DONTWAIT) == 1)
+        ;
+    EXPECT(crossings_open(pair[0], &options, &channel) == CROSSINGS_TIMEOUT);
+}
+
+static void other_descriptors_are_refused(void) {
+    crossings_channel *channel;
+    int sockets[] = {socket(AF_UNIX, SOCK_SEQPACKET, 0), socket(AF_UNIX, SOCK_STREAM, 0),
+                     socket(AF_INET, SOCK_STREAM, 0)};
+    int streams[2], datagrams[2], ends[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_STREAM, 0, streams) == 0 && socketpair(AF_UNIX, SOCK_DGRAM, 0, datagrams) == 0);
+    EXPECT(pipe(ends) == 0);
+    int others[] = {sockets[0], sockets[1], sockets[2], streams[0], datagrams[0], ends[0], ends[1], 1000, -1};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        crossings_status status = crossings_open(others[i], NULL, &channel);
+        EXPECT(status == (i < 7 ? CROSSINGS_INVALID : CROSSINGS_SYSTEM)); /* the last two are not descriptors at all */
+        EXPECT(fcntl(others[i], F_GETFD) < 0);
+    }
+}
+
 /* ---- What a program has set for itself ---- */
 
 /* As programs do that let nothing open files from then on. Every poll() fails. */
@@ -568,6 +593,8 @@ static const struct {
     {"a timer does not shorten the wait for the folder's lock", a_timer_does_not_shorten_the_wait_for_the_lock},
     {"no packet leaves a descriptor, whatever the maker of the socket has set", no_packet_leaves_a_descriptor},
     {"a hello that the maker of the socket has hidden is found", a_hello_that_cannot_be_seen_is_found},
+    {"opening over a full socket meets the time limit", a_full_socket_meets_the_time_limit},
+    {"descriptors of other kinds are refused, and closed", other_descriptors_are_refused},
     {"a hello that is hidden later meets the time limit", a_hello_that_is_hidden_meets_the_time_limit},
 };
 

@@ -20,7 +20,7 @@ const SURVIVOR_WAYS = {
 const PHASES = [
   ['closing', /clos|munmap|region_release|releaseRegion|unlisten|unlink/i],
   ['sleeping', /waiting|sleep|poll|drain|event of the socket|waitReadable|doorbell|ring$|fence/],
-  ['handshake', /handshake|Hello|socket|peerOf|createRegion|region_|map_twice|listen|accept|connect|isOurKind|holdFd/],
+  ['handshake', /handshake|Hello|socket|peerOf|createRegion|region_|map_twice|listen|accept|connect|worksOver|holdFd/],
   ['receiving', /ring_peek|ring_consume|the peer's signal|my read position|copy out|try_receive/],
   ['sending', /./],
 ];
