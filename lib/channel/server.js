@@ -325,4 +325,4 @@ async function listen(path, options) {
   return server;
 }
 
-module.exports = { listen, Server };
+module.exports = { MAX_HANDSHAKES, Server, listen };

@@ -2,16 +2,21 @@
 // listen(): the clients of a server over sockets. The server itself is that of lib/channel/.
 const { createServer } = require('node:net');
 const { resolve } = require('node:path');
+const { now, setTimeout } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
-const { Server } = require('../channel/server.js');
+const { MAX_HANDSHAKES, Server } = require('../channel/server.js');
 const { isAborted, throwIfAborted } = require('../channel/signals.js');
 const { listenAt } = require('./files.js');
 const { startHandshake } = require('./handshake.js');
 const { MAX_FILE_BYTES, isWindows, readEndpoint } = require('./paths.js');
 
-const MAX_WAITING = 128; // clients that are connected while the server takes none
+const MAX_WAITING = 512; // clients that are connected and were not taken yet; Node accepts as many in one turn
+
+const PATIENCE_MS = 500; // for a client's hello, while others wait
+const RETRY_MS = 10; // between attempts to take a client
 
 /** @typedef {import('../channel/handshake.js').Options} Options */
+/** @typedef {import('../channel/handshake.js').Handshake} Handshake */
 
 /** @typedef {import('../channel/listener.js').Clients<import('node:net').Socket>} Clients */
 
@@ -20,7 +25,9 @@ class SocketClients {
   #server;
   #removeFile = () => {};
   /** @type {import('node:net').Socket[]} */ #waiting = [];
-  #isPaused = false;
+  #isPaused = true;
+  #isTaking = false; // soon
+  /** @type {Set<Handshake>} */ #begun = new Set(); // the oldest first
   #onClients = () => {};
   /** @type {(error: unknown) => void} */ #onRefused = () => {};
   isReleased = (/** @type {{isReleased: boolean}} */ handle) => handle.isReleased;
@@ -39,21 +46,40 @@ class SocketClients {
   #arrived(socket) {
     socket.on('error', () => {}); // 'close' follows
     socket.unref();
-    // Node accepts every client, also while the server takes none.
+    // Node accepts every client, also while the server takes none, and all in one turn.
     if (this.#waiting.length >= MAX_WAITING) {
       socket.destroy();
       const reason = `${MAX_WAITING} clients are waiting to be accepted.`;
       return this.#onRefused(new CrossingsError('ERR_LIMIT_EXCEEDED', reason));
     }
     this.#waiting.push(socket);
-    if (!this.#isPaused) this.#onClients();
+    this.#take();
+  }
+
+  /** Let the server take some clients in each turn. Their hellos are read between the turns, so no honest client looks silent. */
+  #take() {
+    if (this.#isPaused || this.#isTaking || this.#waiting.length === 0) return;
+    this.#isTaking = true;
+    const take = () => {
+      this.#isTaking = false;
+      if (!this.#isPaused) this.#onClients();
+      this.#take();
+    };
+    if (this.#isCrowded()) setTimeout(take, RETRY_MS).unref();
+    else setImmediate(take);
+  }
+
+  /** Would the server drop a client that may not have had the time to send its hello? */
+  #isCrowded() {
+    const [oldest] = this.#begun;
+    return this.#begun.size >= MAX_HANDSHAKES && now() - /** @type {Handshake} */ (oldest).startedAt < PATIENCE_MS;
   }
 
   /** @param {() => void} onClients @param {(error: unknown) => void} onRefused */
   watch(onClients, onRefused) {
     this.#onClients = onClients;
     this.#onRefused = onRefused;
-    if (this.#waiting.length > 0) setImmediate(() => this.resume());
+    this.resume();
   }
 
   pause() {
@@ -62,7 +88,7 @@ class SocketClients {
 
   resume() {
     this.#isPaused = false;
-    if (this.#waiting.length > 0) this.#onClients();
+    this.#take();
   }
 
   ref() {
@@ -74,12 +100,16 @@ class SocketClients {
   }
 
   accept() {
-    return this.#waiting.shift();
+    return this.#isCrowded() ? undefined : this.#waiting.shift();
   }
 
   /** @param {import('node:net').Socket} socket @param {Options} options @param {AbortSignal} signal @param {import('../channel/handshake.js').Checks} checks */
   handshake(socket, options, signal, checks) {
-    return startHandshake(socket, options, options.timeout, signal, checks);
+    const handshake = startHandshake(socket, options, options.timeout, signal, checks);
+    const ended = () => this.#begun.delete(handshake);
+    this.#begun.add(handshake);
+    handshake.channel.then(ended, ended);
+    return handshake;
   }
 
   close() {

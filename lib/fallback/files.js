@@ -21,7 +21,14 @@ function statOf(path) {
 }
 
 /** @param {import('node:fs').Stats | undefined} a @param {import('node:fs').Stats | undefined} b */
-const isSame = (a, b) => a !== undefined && a.ino === b?.ino && a.dev === b.dev && a.mtimeMs === b.mtimeMs;
+const isSame = (a, b) => a !== undefined && a.ino === b?.ino && a.dev === b.dev;
+
+/**
+ * The same, of a file that nobody may have open: another file may have its number by now. (The number of a socket's file is not used
+ * again as long as the socket is open.)
+ * @param {import('node:fs').Stats} a @param {import('node:fs').Stats | undefined} b
+ */
+const isUnchanged = (a, b) => isSame(a, b) && a.mtimeMs === b?.mtimeMs;
 
 /** @param {string} path @returns {never} */
 function inUse(path) {
@@ -134,7 +141,7 @@ async function clearStale(path) {
     throw systemError(failure, `replace ${path}`);
   }
   try {
-    if (!isSame(found, statOf(taken))) link(taken, path);
+    if (!isUnchanged(found, statOf(taken))) link(taken, path);
   } finally {
     unlinkSync(taken);
   }

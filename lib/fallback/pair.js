@@ -10,8 +10,8 @@ const { invalidArgument } = require('../channel/options.js');
 const { onAbort, throwIfAborted } = require('../channel/signals.js');
 const { bind } = require('./files.js');
 const { startHandshake } = require('./handshake.js');
+const { tryConnectingToOwn } = require('./owner.js');
 const { FIRST_TICKET, endpointOf, isWindows, newTicket } = require('./paths.js');
-const { tryConnecting } = require('./sockets.js');
 
 const FIRST_SHARED_TICKET = 2 ** 32; // of channelPair() over shared memory; every descriptor is smaller
 const WITH_TICKETS =
@@ -137,7 +137,7 @@ function channelPair(options) {
 async function openChannel(ticket, options) {
   throwIfAborted(options.signal);
   const path = endpointOf(readTicket(ticket));
-  const socket = await tryConnecting(path);
+  const socket = await tryConnectingToOwn(path, options);
   if (typeof socket === 'string')
     throw new CrossingsError('ERR_CLOSED', 'The port was closed, was already opened, or timed out.');
   return startHandshake(socket, options, options.timeout, options.signal).channel;

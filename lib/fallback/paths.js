@@ -10,6 +10,7 @@ const isWindows = process.platform === 'win32';
 const PIPE = /^\\\\[.?]\\pipe\\./i; // \\.\pipe\name
 const MAX_PIPE_LENGTH = 256;
 const MAX_FILE_BYTES = process.platform === 'linux' ? 107 : 103; // what fits into a Unix socket address
+const MIN_RANDOM_NAME = 9; // a dot and 8 hexadecimal digits
 const FIRST_TICKET = 2 ** 52; // every ticket of channelPair() over shared memory is smaller
 const TICKET_BYTES = 6;
 
@@ -44,10 +45,18 @@ function fitting(path) {
 /** A name in the same folder that no file has: it is random. @param {string} path */
 const unusedName = (path) => join(dirname(path), `.${randomBytes(8).toString('hex')}`);
 
-/** The same, but no longer than a socket's path may be if `path` is not. It may be so short that a file has it. @param {string} path */
+/**
+ * The same, but no longer than a socket's path may be. Closing a server removes its name, so a file must never get the same.
+ * @param {string} path
+ */
 function neighbor(path) {
-  const left = MAX_FILE_BYTES - Buffer.byteLength(dirname(path)) - 1;
-  return join(dirname(path), basename(unusedName(path)).slice(0, Math.max(2, left)));
+  const folder = dirname(path);
+  const left = MAX_FILE_BYTES - Buffer.byteLength(join(folder, 'x')) + 1;
+  if (left >= MIN_RANDOM_NAME) return join(folder, basename(unusedName(path)).slice(0, left));
+  throw new CrossingsError(
+    'ERR_INVALID_ARGUMENT',
+    `The folder of path must be at most ${MAX_FILE_BYTES - MIN_RANDOM_NAME - 1} bytes, for a server with transport: 'socket' on ${process.platform}; ${shown(folder)} has ${Buffer.byteLength(folder)}.`,
+  );
 }
 
 /** A random number that names a channelPair(). */

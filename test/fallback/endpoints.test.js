@@ -2,6 +2,7 @@
 // Where channels over sockets meet: files, tickets, and sides that do not fit together.
 const { spawn, spawnSync } = require('node:child_process');
 const {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -9,8 +10,10 @@ const {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } = require('node:fs');
+const { once } = require('node:events');
 const { Server } = require('node:net');
 const { join } = require('node:path');
 const { PassThrough } = require('node:stream');
@@ -355,6 +358,37 @@ testAsRoot('a server of another user is refused, also if it removes its file', a
   }
 });
 
+// The file of a port that has ended is gone, and another user who has seen its name can listen there.
+testAsRoot('a ticket does not lead to another user', async () => {
+  const folder = mkdtempSync('/tmp/crossings-');
+  chmodSync(folder, 0o1777);
+  const ticket = 2 ** 52 + 123_456;
+  const path = join(folder, `crossings-${(123_456).toString(36)}`);
+  const script = `require('node:net').createServer((socket) => socket.pipe(socket)).listen('${path}',
+    () => { require('node:fs').chmodSync('${path}', 0o666); console.log('listening'); })`;
+  const stranger = spawn(process.execPath, ['-e', script], { uid: 65534, gid: 65534, cwd: '/' });
+  await once(stranger.stdout, 'data');
+  const opening = `require(${library}).openChannel(${ticket}, { transport: 'socket' }).then(() => 'opened', (error) => error.code).then(console.log)`;
+  try {
+    expect(await run(opening, { TMPDIR: folder }).ended).toEqual({ ...success, output: 'ERR_NOT_AUTHORIZED\n' });
+  } finally {
+    stranger.kill();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+// Node accepts all of them in one turn. Those whose hello had not been read by then were dropped as silent.
+test('300 clients that connect at the same time are all served', async () => {
+  const server = closing(await listen(newPath(), { ...SOCKET, maxChannelsPerUser: 1000 }));
+  const script = `const { connect } = require(${library});
+    Promise.all(Array.from({ length: 300 }, () => connect(${JSON.stringify(server.path)}, ${JSON.stringify(SOCKET)})))
+      .then((channels) => Promise.all(channels.map((channel) => channel.close())));`;
+  const { ended } = run(script);
+  for (let i = 0; i < 300; i++) closing(await server.accept());
+  expect(await ended).toEqual(success);
+  expect(server.refusals.count).toBe(0);
+});
+
 test.each([
   ['whose folder does not exist', () => join(newPath(), 'x'), 'ENOENT'],
   ['below a file', () => '/dev/null/x', 'ENOTDIR'],
@@ -376,19 +410,39 @@ test('listen() that Node refuses at once says so', async () => {
   expect(error.message).toBe(`Cannot listen at ${path}: Access to this API has been restricted.`);
 });
 
-test('a stale socket at the longest path is replaced without touching its neighbours', async () => {
+test('a stale socket at the longest path is replaced, and nothing is left beside it', async () => {
   const parent = mkdtempSync('/tmp/crossings-');
-  const inside = join(parent, 'x'.repeat(107 - Buffer.byteLength(parent) - 5));
+  const inside = join(parent, 'x'.repeat(97 - Buffer.byteLength(parent) - 1));
   mkdirSync(inside);
-  const path = join(inside, 'abc'); // 107 bytes: a name beside it that can be bound has three as well
+  const path = join(inside, 'nine.sock'); // 107 bytes
   const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
   spawnSync(process.execPath, ['-e', script]);
-  const neighbours = Array.from({ length: 256 }, (_, i) => `.${i.toString(16).padStart(2, '0')}`);
-  for (const name of neighbours) writeFileSync(join(inside, name), name);
-  const server = await listen(path, SOCKET).catch(() => undefined); // there may be no free name
-  await server?.close();
-  expect(readdirSync(inside)).toEqual(expect.arrayContaining(neighbours));
+  expect(existsSync(path)).toBe(true);
+  const server = await listen(path, SOCKET);
+  closing(await connect(path, SOCKET));
+  expect(readdirSync(inside)).toEqual(['nine.sock']);
+  await server.close();
+  expect(readdirSync(inside)).toEqual([]);
   rmSync(parent, { recursive: true });
+});
+
+// Its second name had two characters then. A file that got this name later was removed when the server closed.
+test('a folder whose path leaves no room for a random name is refused', async () => {
+  const parent = mkdtempSync('/tmp/crossings-');
+  const inside = join(parent, 'x'.repeat(98 - Buffer.byteLength(parent) - 1));
+  mkdirSync(inside);
+  const listening = listen(join(inside, 'short'), SOCKET);
+  await expect(listening).rejects.toEqual(invalid);
+  await expect(listening).rejects.toThrow('The folder of path must be at most 97 bytes');
+  expect(readdirSync(inside)).toEqual([]);
+  rmSync(parent, { recursive: true });
+});
+
+test('a socket file whose times have changed is still removed', async () => {
+  const server = await listen(newPath(), SOCKET);
+  utimesSync(server.path, 0, 0);
+  await server.close();
+  expect(existsSync(server.path)).toBe(false);
 });
 
 test('a server on a relative path, too long if absolute, removes its file after a change of directory', async () => {

@@ -1,0 +1,40 @@
+'use strict';
+// Connects only to servers of this user. Node does not report who is at the other end of a socket, but its file belongs to the user
+// that made it.
+const { stat } = require('node:fs/promises');
+const { CrossingsError } = require('../channel/errors.js');
+const { isWindows } = require('./paths.js');
+const { tryConnecting } = require('./sockets.js');
+
+/** The user that a socket's file belongs to; null if there is none. @param {string} path */
+const ownerOf = (path) =>
+  stat(path).then(
+    (file) => file.uid,
+    () => null,
+  );
+
+/**
+ * Connect once. Refuses a server of another user, unless the options allow it. The owner is looked up before and after connecting: our
+ * own server may have removed its file by then, but a file that was not there before may have been a stranger's.
+ * @param {string} path
+ * @param {{allowOtherUsers: boolean}} options
+ * @returns {ReturnType<typeof tryConnecting>}
+ */
+async function tryConnectingToOwn(path, { allowOtherUsers }) {
+  if (allowOtherUsers || isWindows) return tryConnecting(path);
+  const before = await ownerOf(path);
+  const socket = await tryConnecting(path);
+  if (typeof socket === 'string') return socket;
+  const own = process.geteuid?.();
+  const after = await ownerOf(path);
+  if (before === own && (after === own || after === null)) return socket;
+  socket.destroy();
+  const stranger = [before, after].find((uid) => uid !== null && uid !== own);
+  if (stranger === undefined) return 'no listener'; // whose it was is not known
+  throw new CrossingsError(
+    'ERR_NOT_AUTHORIZED',
+    `Peer not authorized: ${path} belongs to user ${stranger}, not ${own}. Set the option allowOtherUsers to accept it.`,
+  );
+}
+
+module.exports = { tryConnectingToOwn };
