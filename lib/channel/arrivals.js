@@ -28,6 +28,7 @@ class Arrivals {
   #inboxNext = 0; // index of the oldest message in #inbox
   #inboxBytes = 0;
   /** @type {NumberedFrame[]} requests and responses not dispatched yet */ #numbered = [];
+  dispatched = 0; // requests and responses, so far
   #onNumbered;
   #onMore;
 
@@ -148,6 +149,7 @@ class Arrivals {
     let next = 0;
     while (next < frames.length && mayDispatch()) {
       const { kind, number, payload } = frames[next++];
+      this.dispatched++;
       this.#requests.take(kind, number, payload);
     }
     if (next < frames.length) this.#numbered = frames.slice(next).concat(this.#numbered);

@@ -19,6 +19,7 @@ const ASLEEP = 2;
 
 const LOOKS_PER_CHECK = 65536; // unsuccessful calls of a try method, without any progress, before the peer is checked
 const BYTES_PER_CHECK = 2 ** 26; // received by such calls without finding the ring empty: a million small messages
+const STEPS_WHEN_STARVED = 6; // one for each place where #serve() may find something to do
 
 class Pump {
   #connection;
@@ -39,6 +40,7 @@ class Pump {
   #framesLooked = 0; // the value of #frames() at that time
   #wakesSoon = false;
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
+  #starved = false; // did nothing when it was last resumed: on a very slow machine, looking for work may spend a whole turn
   lookUntil = 0;
   place = -1; // in the lookout
   unreferenced = false; // see keepAlive()
@@ -70,6 +72,11 @@ class Pump {
   /** Frames sent and received so far. A change means progress. */
   #frames() {
     return this.#connection.reader.messages + this.#connection.writer.messages;
+  }
+
+  /** What this channel has done so far. */
+  #steps() {
+    return this.#frames() + this.#arrivals.dispatched + this.#requests.responder.begun;
   }
 
   /** A call has started to wait. @param {boolean} looked true if it has already polled the ring without success */
@@ -174,7 +181,10 @@ class Pump {
   /** Called by turn.js when this channel continues in the next turn of the event loop. */
   resume() {
     this.#running = false;
+    if (this.#starved) turn.allow(STEPS_WHEN_STARVED);
+    const before = this.#steps();
     this.run();
+    this.#starved = this.#steps() === before;
   }
 
   #serve() {

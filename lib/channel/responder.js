@@ -15,6 +15,7 @@ class Responder {
   #maxBytes;
   #open = 0; // requests received whose response has not been written to the ring yet
   #openBytes = 0; // their payloads
+  begun = 0; // responses, so far
   #atWork = 0; // calls of the handler whose promise is pending
   /** @type {InstanceType<typeof Queue<{number: number, payload: Buffer}>>} requests that wait for one of them */ #waiting =
     new Queue();
@@ -97,6 +98,7 @@ class Responder {
   /** @param {number} number @param {Buffer} payload */
   #respondNow(number, payload) {
     const { length } = payload;
+    this.begun++;
     try {
       if (this.#handler === null) throw new CrossingsError('ERR_REQUEST_FAILED', 'The peer has no request handler.');
       const response = this.#handler(payload);

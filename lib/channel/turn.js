@@ -30,9 +30,9 @@ function take() {
 
 function readClock() {
   if (spent) return false;
-  const time = now();
+  let time = now();
   if (endsAt === 0) {
-    start(time);
+    time = start();
   } else if (time - readAt > CHECK_MS) {
     stride = Math.max(1, stride >> 1);
   } else {
@@ -47,11 +47,12 @@ function readClock() {
 /** Would take() return true? Counts no message, but may read the clock. */
 const isTimeLeft = () => (left > 1 ? !spent : readClock());
 
-/** The first reading in this turn. @param {number} time */
-function start(time) {
-  readAt = time;
+/** The first reading in this turn. @returns {number} its time */
+function start() {
   setImmediate(begin); // starts the next turn, even if the budget is never spent
-  endsAt = time + TURN_MS; // last: the call before it fails if the stack is full
+  readAt = now(); // only now: a hook of async_hooks may take longer than a turn, and each turn would be spent before it begins
+  endsAt = readAt + TURN_MS; // last: the call before it fails if the stack is full
+  return readAt;
 }
 
 /** Start a new turn. */
@@ -107,6 +108,11 @@ function recheck() {
   left = 1;
 }
 
+/** The next take()s, up to `count`, do not read the clock. */
+function allow(/** @type {number} */ count) {
+  left = Math.max(left, count);
+}
+
 /**
  * Called before a message is copied. The time of small messages says nothing about that of a large one, so the clock is read
  * right after it, and the turn begins before it at the latest.
@@ -114,7 +120,7 @@ function recheck() {
  */
 function copies(bytes) {
   if (bytes <= LARGE_BYTES) return;
-  if (endsAt === 0) start(now());
+  if (endsAt === 0) start();
   left = 1;
 }
 
@@ -136,7 +142,7 @@ function resumeNext(resumable) {
   queued.add(resumable);
   if (endsAt === 0) {
     // The clock has not been read in this turn: fix its end now, so that the next turn is sure to start.
-    start(now());
+    start();
   }
 }
 
@@ -152,4 +158,4 @@ function nextTurn() {
   });
 }
 
-module.exports = { take, recheck, copies, isSpent, isShared, resumeNext, reference, nextTurn };
+module.exports = { allow, take, recheck, copies, isSpent, isShared, resumeNext, reference, nextTurn };
