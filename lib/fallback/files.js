@@ -1,13 +1,12 @@
 'use strict';
 // The file of a Unix socket. Only this user may connect, unless others are allowed; the file that a dead server left behind is
-// replaced; no other process's file is ever removed. A socket is bound under a secret name and then linked to its path,
-// because only a link fails if the path has been taken in the meantime.
-const { chmodSync, linkSync, lstatSync, renameSync, rmSync, statSync, unlinkSync } = require('node:fs');
-const { dirname, resolve } = require('node:path');
-const { isMainThread } = require('node:worker_threads');
+// replaced; no other process's file is ever removed. A socket is bound in a secret place and then linked to its path, because only a
+// link fails if the path has been taken in the meantime.
+const { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, renameSync, rmSync, unlinkSync } = require('node:fs');
+const { join, resolve } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
 const { systemError, tryConnecting } = require('./sockets.js');
-const { isWindows, neighbor, unusedName } = require('./paths.js');
+const { SOCKET_NAME, isWindows, neighbor, unusedName } = require('./paths.js');
 
 const ATTEMPTS = 10; // while other processes replace the file, too
 
@@ -36,33 +35,38 @@ function inUse(path) {
 }
 
 /**
- * Bind a server and listen.
+ * Let a server listen. Where sockets are files, it is bound in a folder of its own, which no other user can search, because its mode
+ * can be set only afterwards (the umask is that of the whole process, and would change the files of other threads, too).
  * @param {import('node:net').Server} server
- * @param {string} path that does not exist, or a pipe
+ * @param {string} path a pipe, or where the socket shall be
  * @param {boolean} others may other users connect?
- * @param {string} [shown] the path in a message of failure
+ * @param {(bound: string) => unknown} publish gives the socket its path
  * @returns {Promise<void>}
  */
-async function bind(server, path, others, shown = path) {
-  const mode = others ? 0o666 : 0o600;
-  // The file has its mode from the start. A worker thread cannot set the mask, and changes the mode right afterwards.
-  const mask = isMainThread && !isWindows ? process.umask(0o777 & ~mode) : undefined;
-  const bound = new Promise((resolve, reject) => {
+async function bind(server, path, others, publish) {
+  const folder = isWindows ? path : neighbor(path);
+  const bound = isWindows ? path : join(folder, SOCKET_NAME);
+  const listening = new Promise((resolve, reject) => {
     server.once('listening', () => resolve(undefined)).once('error', reject);
   });
+  listening.catch(() => {}); // if something else fails first
   try {
-    try {
-      server.listen({ path, exclusive: true, readableAll: isWindows && others, writableAll: isWindows && others });
-    } finally {
-      if (mask !== undefined) process.umask(mask);
-    }
-    await bound;
-    if (!isWindows) chmodSync(path, mode);
+    if (!isWindows) mkdirSync(folder);
+    if (!isWindows) chmodSync(folder, 0o700);
+    server.listen({ path: bound, exclusive: true, readableAll: isWindows && others, writableAll: isWindows && others });
+    if (isWindows || !existsSync(bound)) await listening; // Node binds at once
+    if (!isWindows) chmodSync(bound, others ? 0o666 : 0o600);
+    await publish(bound);
+    await listening;
   } catch (error) {
+    server.close();
+    if (error instanceof CrossingsError) throw error;
     const failure = /** @type {NodeJS.ErrnoException} */ (error);
-    if (failure.code === 'EADDRINUSE') inUse(shown);
-    failure.message = failure.message.replace(path, shown);
-    throw systemError(failure, `listen at ${shown}`);
+    if (failure.code === 'EADDRINUSE') inUse(path);
+    failure.message = failure.message.replace(bound, path).replace(folder, path);
+    throw systemError(failure, `listen at ${path}`);
+  } finally {
+    if (!isWindows) rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -74,38 +78,24 @@ async function bind(server, path, others, shown = path) {
  * @returns {Promise<() => void>} removes the file, unless another server has replaced it
  */
 async function listenAt(server, path, others) {
-  if (isWindows) {
-    await bind(server, path, others);
-    return () => {}; // a pipe goes with its server
-  }
-  const bound = neighbor(path);
-  const absolute = resolve(path); // perhaps too long to be bound, but it outlives a change of directory
-  try {
-    statSync(dirname(bound)); // because bind() reports a folder that does not exist as "permission denied"
-  } catch (error) {
-    throw systemError(/** @type {NodeJS.ErrnoException} */ (error), `listen at ${path}`);
-  }
-  await clearStale(path);
-  await bind(server, bound, others, path);
-  try {
+  /** @type {import('node:fs').Stats | undefined} */ let mine;
+  const absolute = isWindows ? path : resolve(path); // perhaps too long to be bound, but it outlives a change of directory
+  if (!isWindows) await clearStale(path);
+  await bind(server, path, others, async (bound) => {
+    if (isWindows) return; // a pipe goes with its server
     for (let attempt = 0; !link(bound, path); attempt++) {
       if (attempt === ATTEMPTS) inUse(path);
       await clearStale(path);
     }
-    const mine = statOf(bound);
-    return () => {
-      try {
-        if (isSame(mine, statOf(absolute))) unlinkSync(absolute);
-      } catch {
-        // Its folder can no longer be searched or written to.
-      }
-    };
-  } catch (error) {
-    server.close();
-    throw error;
-  } finally {
-    rmSync(bound, { force: true }); // closing the server has removed it
-  }
+    mine = statOf(bound);
+  });
+  return () => {
+    try {
+      if (isSame(mine, statOf(absolute))) unlinkSync(absolute);
+    } catch {
+      // Its folder can no longer be searched or written to.
+    }
+  };
 }
 
 /** @param {string} from @param {string} to @returns {boolean} false if `to` exists */

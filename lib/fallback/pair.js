@@ -1,7 +1,7 @@
 'use strict';
 // channelPair() and openChannel() over a socket. One end waits at a socket with a random name, and the ticket of the port tells this
 // name to the other end, which may be a worker or another process of this user. Descriptors cannot be passed on without native code.
-const { unlinkSync } = require('node:fs');
+const { renameSync, unlinkSync } = require('node:fs');
 const { createServer } = require('node:net');
 const { Port } = require('../channel/channel-pair.js');
 const { clearTimeout, setTimeout } = require('../channel/clock.js');
@@ -38,7 +38,8 @@ class WaitingEnd {
   constructor(options) {
     this.#server = createServer({ pauseOnConnect: true });
     this.channel = this.#accept(options);
-    bind(this.#server, this.#path, false).catch((error) => this.#fail(error));
+    const publish = (/** @type {string} */ bound) => isWindows || renameSync(bound, this.#path);
+    bind(this.#server, this.#path, false, publish).catch((error) => this.#fail(error));
     if (waiting.size === 0) process.on('exit', removeFiles);
     waiting.add(this);
     try {

@@ -11,6 +11,7 @@ const PIPE = /^\\\\[.?]\\pipe\\./i; // \\.\pipe\name
 const MAX_PIPE_LENGTH = 256;
 const MAX_FILE_BYTES = process.platform === 'linux' ? 107 : 103; // what fits into a Unix socket address
 const MIN_RANDOM_NAME = 9; // a dot and 8 hexadecimal digits
+const SOCKET_NAME = 's'; // in its folder
 const FIRST_TICKET = 2 ** 52; // every ticket of channelPair() over shared memory is smaller
 const TICKET_BYTES = 6;
 
@@ -46,16 +47,18 @@ function fitting(path) {
 const unusedName = (path) => join(dirname(path), `.${randomBytes(8).toString('hex')}`);
 
 /**
- * The same, but no longer than a socket's path may be. Closing a server removes its name, so a file must never get the same.
+ * The same, for a folder in which a socket can be bound: with SOCKET_NAME, its path must not be too long. Closing the server removes
+ * that path once more, so no other file must ever get it.
  * @param {string} path
  */
 function neighbor(path) {
   const folder = dirname(path);
-  const left = MAX_FILE_BYTES - Buffer.byteLength(join(folder, 'x')) + 1;
+  const left = MAX_FILE_BYTES - Buffer.byteLength(join(folder, 'x', SOCKET_NAME)) + 1;
   if (left >= MIN_RANDOM_NAME) return join(folder, basename(unusedName(path)).slice(0, left));
+  const most = MAX_FILE_BYTES - MIN_RANDOM_NAME - SOCKET_NAME.length - 2;
   throw new CrossingsError(
     'ERR_INVALID_ARGUMENT',
-    `The folder of path must be at most ${MAX_FILE_BYTES - MIN_RANDOM_NAME - 1} bytes, for a server with transport: 'socket' on ${process.platform}; ${shown(folder)} has ${Buffer.byteLength(folder)}.`,
+    `The folder of path must be at most ${most} bytes, for a server with transport: 'socket' on ${process.platform}; ${shown(folder)} has ${Buffer.byteLength(folder)}.`,
   );
 }
 
@@ -70,4 +73,14 @@ function endpointOf(ticket) {
   return Buffer.byteLength(path) <= MAX_FILE_BYTES ? path : join('/tmp', name);
 }
 
-module.exports = { FIRST_TICKET, MAX_FILE_BYTES, endpointOf, isWindows, neighbor, newTicket, readEndpoint, unusedName };
+module.exports = {
+  FIRST_TICKET,
+  MAX_FILE_BYTES,
+  SOCKET_NAME,
+  endpointOf,
+  isWindows,
+  neighbor,
+  newTicket,
+  readEndpoint,
+  unusedName,
+};

@@ -412,15 +412,15 @@ test('listen() that Node refuses at once says so', async () => {
 
 test('a stale socket at the longest path is replaced, and nothing is left beside it', async () => {
   const parent = mkdtempSync('/tmp/crossings-');
-  const inside = join(parent, 'x'.repeat(97 - Buffer.byteLength(parent) - 1));
+  const inside = join(parent, 'x'.repeat(95 - Buffer.byteLength(parent) - 1));
   mkdirSync(inside);
-  const path = join(inside, 'nine.sock'); // 107 bytes
+  const path = join(inside, 'eleven.sock'); // 107 bytes
   const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
   spawnSync(process.execPath, ['-e', script]);
   expect(existsSync(path)).toBe(true);
   const server = await listen(path, SOCKET);
   closing(await connect(path, SOCKET));
-  expect(readdirSync(inside)).toEqual(['nine.sock']);
+  expect(readdirSync(inside)).toEqual(['eleven.sock']);
   await server.close();
   expect(readdirSync(inside)).toEqual([]);
   rmSync(parent, { recursive: true });
@@ -429,13 +429,25 @@ test('a stale socket at the longest path is replaced, and nothing is left beside
 // Its second name had two characters then. A file that got this name later was removed when the server closed.
 test('a folder whose path leaves no room for a random name is refused', async () => {
   const parent = mkdtempSync('/tmp/crossings-');
-  const inside = join(parent, 'x'.repeat(98 - Buffer.byteLength(parent) - 1));
+  const inside = join(parent, 'x'.repeat(96 - Buffer.byteLength(parent) - 1));
   mkdirSync(inside);
   const listening = listen(join(inside, 'short'), SOCKET);
   await expect(listening).rejects.toEqual(invalid);
-  await expect(listening).rejects.toThrow('The folder of path must be at most 97 bytes');
+  await expect(listening).rejects.toThrow('The folder of path must be at most 95 bytes');
   expect(readdirSync(inside)).toEqual([]);
   rmSync(parent, { recursive: true });
+});
+
+// The umask belongs to the whole process: files that other threads made at that moment got wrong modes.
+test('listening does not touch the umask', async () => {
+  const umask = jest.spyOn(process, 'umask');
+  const server = closing(await listen(newPath(), { ...SOCKET, allowOtherUsers: true }));
+  const { channel, port } = channelPair(SOCKET);
+  expect(statSync(server.path).mode & 0o777).toBe(0o666);
+  port.close();
+  await expect(channel).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+  expect(umask).not.toHaveBeenCalled();
+  umask.mockRestore();
 });
 
 test('a socket file whose times have changed is still removed', async () => {
