@@ -68,6 +68,20 @@ test.each([
   );
 });
 
+// It looked two folders above the bundle: in a folder of another program, or in /tmp.
+test('a bundle says so, and loads no addon that it was not made with', () => {
+  const path = install('Release/crossings.node');
+  const bundle = join(path, 'dist', 'server');
+  mkdirSync(bundle, { recursive: true });
+  copyFileSync(join(path, 'lib', 'channel', 'binary.js'), join(bundle, 'binary.js'));
+  rmSync(join(path, 'lib'), { recursive: true });
+  const { path: found, missing } = require(join(bundle, 'binary.js')).findBinary('crossings.node');
+  expect([found, missing]).toEqual([
+    null,
+    'crossings.node was not found, because this package was bundled. Tell the bundler to leave crossings out (in esbuild: --external:crossings).',
+  ]);
+});
+
 test('without a build, require() succeeds and the first call that needs the addon throws the sentence', () => {
   const code = `
     const { channelPair } = require('./lib/index.js');

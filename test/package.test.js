@@ -28,7 +28,7 @@ describe('crossings', () => {
   const addons = PLATFORMS.map((platform) => `build/prebuilds/${platform}/crossings.node`);
 
   test('holds the channel, its C interface, its reference and the prebuilt addons, and nothing else', () => {
-    const fixed = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'lib/command.js'];
+    const fixed = ['LICENSE', 'README.md', 'package.json', 'lib/command.js'];
     const api = [
       'lib/index.js',
       'lib/index.mjs',

@@ -23,6 +23,11 @@ function libc() {
  */
 function findBinary(name) {
   const { platform, arch } = process;
+  // A bundler copies this file without the compiled ones. Those that it would find belong to somebody else.
+  if (!existsSync(join(root, 'lib', 'channel', 'binary.js'))) {
+    const hint = 'Tell the bundler to leave crossings out (in esbuild: --external:crossings).';
+    return { path: null, missing: `${name} was not found, because this package was bundled. ${hint}` };
+  }
   if (platform === 'linux') {
     const compiled = join(root, 'build', 'Release', name);
     if (existsSync(compiled)) return { path: compiled, missing: null };

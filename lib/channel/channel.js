@@ -27,6 +27,8 @@ const { toDuplex, toWebStreams } = require('./streams.js');
 
 /** @typedef {InstanceType<typeof Cursor>} ReadCursor */
 
+const REQUEST_OPTIONS = ['signal', 'timeout'];
+
 class Channel {
   #connection;
   #reader;
@@ -326,8 +328,8 @@ class Channel {
   request(message, options) {
     try {
       if (this.#connection.state !== OPEN) this.#connection.throwError();
-      const signal = readSignal(options);
-      const timeoutMs = readTimeout(options);
+      const signal = readSignal(options, REQUEST_OPTIONS);
+      const timeoutMs = options === undefined ? Number.POSITIVE_INFINITY : readTimeout(options, REQUEST_OPTIONS);
       const response = this.#quickRequests.ask(this.#outgoing.bytesOf(message), signal, timeoutMs);
       const { decode } = this.#options;
       return decode === undefined ? response : response.then(decode);

@@ -219,18 +219,30 @@ function ofFixedLength(bytes) {
   return buffer.resizable || buffer.growable ? plainView(bytes) : bytes;
 }
 
-/** Validate and return the option signal of a call. @param {{signal?: AbortSignal} | undefined} options */
-function readSignal(options) {
-  if (options === undefined) return undefined;
+/**
+ * Check that the options of a call are an object, and that each one is known: another one is probably a misspelling.
+ * @template {object} Options
+ * @param {Options} options
+ * @param {string[]} known
+ */
+function checkNames(options, known) {
   checkObject(options);
+  for (const name of Object.keys(options)) if (!known.includes(name)) refuseUnknown(name, known);
+}
+
+/** Validate and return the option signal of a call. @param {{signal?: AbortSignal} | undefined} options */
+function readSignal(options, known = ['signal']) {
+  if (options === undefined) return undefined;
+  checkNames(options, known);
   const { signal } = options;
   if (signal !== undefined && !isSignal(signal)) invalidArgument('signal', 'an AbortSignal', signal);
   return signal;
 }
 
 /** Validate and return the option timeout of a call, in milliseconds (default Infinity). @param {{timeout?: number} | undefined} options */
-function readTimeout(options) {
-  const timeout = options?.timeout ?? Number.POSITIVE_INFINITY;
+function readTimeout(options = {}, known = ['timeout']) {
+  checkNames(options, known);
+  const { timeout = Number.POSITIVE_INFINITY } = options;
   if (typeof timeout !== 'number' || !(timeout >= 0))
     invalidArgument('timeout', 'a non-negative number of milliseconds', timeout);
   return timeout;
@@ -238,10 +250,8 @@ function readTimeout(options) {
 
 /** Validate the options of batches() and fill in the defaults. @param {{max?: number, reuse?: boolean} | undefined} options */
 function readBatchOptions(options = {}) {
-  checkObject(options);
-  const { max = DEFAULT_BATCH, reuse = false, ...others } = options;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) refuseUnknown(unknown, ['max', 'reuse']);
+  checkNames(options, ['max', 'reuse']);
+  const { max = DEFAULT_BATCH, reuse = false } = options;
   if (!Number.isInteger(max) || max < 1) invalidArgument('max', 'a positive integer', max);
   checkReuse(reuse);
   return { max, reuse };
@@ -249,19 +259,15 @@ function readBatchOptions(options = {}) {
 
 /** Validate and return the option reuse of messages(). @param {{reuse?: boolean} | undefined} options */
 function readReuse(options = {}) {
-  checkObject(options);
-  const { reuse = false, ...others } = options;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) refuseUnknown(unknown, ['reuse']);
+  checkNames(options, ['reuse']);
+  const { reuse = false } = options;
   return checkReuse(reuse);
 }
 
 /** Validate and return the option concurrency of onRequest(). @param {{concurrency?: number} | undefined} options */
 function readConcurrency(options = {}) {
-  checkObject(options);
-  const { concurrency = DEFAULT_CONCURRENCY, ...others } = options;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) refuseUnknown(unknown, ['concurrency']);
+  checkNames(options, ['concurrency']);
+  const { concurrency = DEFAULT_CONCURRENCY } = options;
   if (concurrency !== Number.POSITIVE_INFINITY && (!Number.isInteger(concurrency) || concurrency < 1))
     invalidArgument('concurrency', 'a positive integer, or Infinity', concurrency);
   return concurrency;
@@ -282,7 +288,7 @@ module.exports = {
   isPlain,
   MAX_PATH_BYTES,
   readOptions,
-  checkObject,
+  checkNames,
   readPath,
   bytesOf,
   ofFixedLength,
@@ -294,6 +300,5 @@ module.exports = {
   readSize,
   invalidArgument,
   transferred,
-  refuseUnknown,
   shown,
 };

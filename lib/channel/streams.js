@@ -4,7 +4,7 @@
 const { Duplex } = require('node:stream');
 const { isUint8Array } = require('node:util').types;
 const { CrossingsError } = require('./errors.js');
-const { checkObject, invalidArgument, refuseUnknown } = require('./options.js');
+const { checkNames, invalidArgument } = require('./options.js');
 
 /** @typedef {(signal?: AbortSignal) => Promise<IteratorResult<any, undefined>>} Next receives the next message, or the end */
 
@@ -14,11 +14,9 @@ const { checkObject, invalidArgument, refuseUnknown } = require('./options.js');
  * @param {{objectMode?: boolean}} [options]
  */
 function toDuplex(channel, next, options = {}) {
-  checkObject(options);
-  const { objectMode = false, ...others } = options;
+  checkNames(options, ['objectMode']);
+  const { objectMode = false } = options;
   if (typeof objectMode !== 'boolean') invalidArgument('objectMode', 'true or false', objectMode);
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) refuseUnknown(unknown, ['objectMode']);
   const stop = new AbortController();
   const maxBytes = channel.maxMessageBytes;
   const duplex = new Duplex({

@@ -108,6 +108,27 @@ test('an unknown option is named in the error', () => {
   expect(() => channelPair({ capasity: 65536 })).toThrow('capasity');
 });
 
+// A misspelled limit was no limit: receiveSync() blocked its thread forever.
+test.each([[5], [null], [{ timeoutMs: 5 }], [{ timeout: null }], [{ timeout: -1 }], [{ timeout: '5' }]])(
+  'receiveSync(%j) and request(message, %j) are refused instead of waiting without a limit',
+  async (options) => {
+    const [a, b] = await pair();
+    a.trySend('not lost');
+    expect(() => b.receiveSync(options)).toThrow(invalid);
+    await expect(a.request('x', options)).rejects.toEqual(invalid);
+    expect(String(b.receiveSync())).toBe('not lost');
+  },
+);
+
+test.each([
+  ['send', (/** @type {any} */ channel, /** @type {any} */ options) => channel.send('x', options)],
+  ['receive', (/** @type {any} */ channel, /** @type {any} */ options) => channel.receive(options)],
+  ['waitForRoom', (/** @type {any} */ channel, /** @type {any} */ options) => channel.waitForRoom(1, options)],
+])('%s() knows the option signal, and no other', async (_name, call) => {
+  const [a] = await pair();
+  await expect(call(a, { timeout: 5 })).rejects.toThrow('Unknown option "timeout". Options: signal.');
+});
+
 test("a call's own options are checked too", async () => {
   const [a] = await pair();
   await expect(a.receive(5)).rejects.toEqual(invalid);
