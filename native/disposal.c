@@ -164,9 +164,12 @@ void disposal_close_received(const int *fds, size_t count) {
     errno = reason;
 }
 
-/* Not recv(): a sandbox that allows the handshake allows recvmsg(). */
+/* Not recv(): a sandbox that allows the handshake allows recvmsg(). With a buffer: an emulated recvmsg() without one
+ * may not look at the socket. */
 void disposal_drop(int fd) {
-    recvmsg(fd, &(struct msghdr){0}, MSG_DONTWAIT);
+    char byte;
+    struct iovec data = {&byte, sizeof byte};
+    recvmsg(fd, &(struct msghdr){.msg_iov = &data, .msg_iovlen = 1}, MSG_DONTWAIT);
 }
 
 bool disposal_empty(int fd) {
@@ -180,7 +183,7 @@ bool disposal_empty(int fd) {
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on))
         return errno == ENOTSOCK || errno == EBADF;
     for (int i = 0; i < MOST_PACKETS; i++) {
-        char byte; /* an emulated recvmsg() without any buffer may not look at the socket */
+        char byte; /* as in disposal_drop() */
         struct iovec data = {&byte, sizeof byte};
         struct msghdr message = {
             .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
