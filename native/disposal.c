@@ -164,11 +164,10 @@ void disposal_close_received(const int *fds, size_t count) {
     errno = reason;
 }
 
-/* Not recv(): a sandbox that allows the handshake allows recvmsg(). With a buffer: an emulated recvmsg() without one
- * may not look at the socket. */
+/* Not recv(): a sandbox that allows the handshake allows recvmsg(). With a buffer, though of no bytes: qemu's recvmsg()
+ * without one does not look at the socket. The kernel drops what does not fit. */
 void disposal_drop(int fd) {
-    char byte;
-    struct iovec data = {&byte, sizeof byte};
+    struct iovec data = {NULL, 0};
     recvmsg(fd, &(struct msghdr){.msg_iov = &data, .msg_iovlen = 1}, MSG_DONTWAIT);
 }
 
@@ -183,8 +182,7 @@ bool disposal_empty(int fd) {
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on))
         return errno == ENOTSOCK || errno == EBADF;
     for (int i = 0; i < MOST_PACKETS; i++) {
-        char byte; /* as in disposal_drop() */
-        struct iovec data = {&byte, sizeof byte};
+        struct iovec data = {NULL, 0}; /* as in disposal_drop() */
         struct msghdr message = {
             .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
         if (recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) < 0) {
