@@ -61,7 +61,9 @@ static void run_socket(const struct disposal *this) {
             struct cmsghdr header; /* only for its alignment */
             char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(DISPOSAL_MOST * sizeof(int))];
         } control;
-        struct msghdr message = {.msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+        struct iovec data = {NULL, 0}; /* as in disposal_drop() */
+        struct msghdr message = {
+            .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
         int received[DISPOSAL_MOST];
         if (recvmsg(this->fds[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0 || message.msg_controllen == 0)
             break; /* the end */
