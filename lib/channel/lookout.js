@@ -81,7 +81,10 @@ function lookForAll(all) {
     const time = now();
     for (const looker of all) if (looker.lookUntil === 0) looker.lookUntil = time + looker.limitMs;
     const late = all.filter(({ lookUntil }) => lookUntil <= time);
-    for (const looker of late) looker.lookEnded(false);
+    for (const looker of late) {
+      looker.lookEnded(false); // it may go to sleep, which takes longer than a look
+      turn.take(); // once the turn is spent, it goes to sleep in a later one
+    }
     turn.recheck();
     if (late.length > 0 || !turn.take()) return;
   }

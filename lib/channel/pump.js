@@ -184,6 +184,7 @@ class Pump {
     if (this.#starved) turn.allow(STEPS_WHEN_STARVED);
     const before = this.#steps();
     this.run();
+    if (this.#starved) turn.recheck(); // after each of them: there may be many
     this.#starved = this.#steps() === before;
   }
 

@@ -21,6 +21,7 @@ let shared = false; // more than one channel was resumed in this turn
 const queued = new Set(); // resumed in the next turn
 /** @type {Set<Resumable>} */
 const delayed = new Set(); // resumed by an unreferenced timer
+let isDelaying = false; // it was started
 
 /** Counts one message. Returns false if this turn's budget is spent: continue in the next turn. */
 function take() {
@@ -44,8 +45,8 @@ function readClock() {
   return !spent;
 }
 
-/** Would take() return true? Counts no message, but may read the clock. */
-const isTimeLeft = () => (left > 1 ? !spent : readClock());
+/** Would take() return true? Counts as a message, too, but leaves at least one: it is asked between two channels. */
+const isTimeLeft = () => (--left > 1 ? !spent : readClock());
 
 /** The first reading in this turn. @returns {number} its time */
 function start() {
@@ -65,26 +66,23 @@ function begin() {
 
 /**
  * Resume the members until the budget is spent. Those that were not reached come first in the next turn: otherwise the first
- * busy ones would starve the others.
+ * busy ones would starve the others. The time that this takes does not depend on how many are left.
  * @param {Set<Resumable>} waiting
  */
 function resumeAll(waiting) {
-  const all = [...waiting];
-  shared = all.length > 1;
-  waiting.clear();
-  let next = 0;
+  let remaining = waiting.size; // those that are added meanwhile wait for the next turn
+  shared = remaining > 1;
+  let isFirst = true;
   try {
-    while (next < all.length && (next === 0 ? !spent : isTimeLeft())) all[next++].resume();
-  } finally {
-    const again = [...waiting];
-    waiting.clear();
-    for (const each of [...all.slice(next), ...again]) {
-      if (waiting === delayed && !each.unreferenced)
-        resumeNext(each); // see reference(): it was in neither set meanwhile
-      else waiting.add(each);
+    for (const each of waiting) {
+      if (remaining-- === 0 || (isFirst ? spent : !isTimeLeft())) break;
+      isFirst = false;
+      waiting.delete(each);
+      each.resume();
     }
-    // begin() is scheduled, because the clock has been read in this turn. The timer is started by the first that waits for it.
-    if (waiting === delayed && waiting.size > 0 && again.length === 0) delayTurn();
+  } finally {
+    if (queued.size > 0 && endsAt === 0) start();
+    if (delayed.size > 0 && !isDelaying) delayTurn();
   }
 }
 
@@ -93,6 +91,7 @@ function resumeAll(waiting) {
  * one that always looks would spend the budget before the others continue.
  */
 function beginDelayed() {
+  isDelaying = false;
   spent = false;
   left = stride;
   if (endsAt !== 0) endsAt = now() + TURN_MS;
@@ -101,6 +100,7 @@ function beginDelayed() {
 
 function delayTurn() {
   callUnreferenced(beginDelayed, 1);
+  isDelaying = true;
 }
 
 /** Makes the next take() read the clock. Call this after work that may have taken a long time. */
@@ -135,7 +135,7 @@ function resumeNext(resumable) {
   if (queued.has(resumable)) return;
   if (resumable.unreferenced) {
     // An immediate would keep the process alive.
-    if (delayed.size === 0) delayTurn();
+    if (!isDelaying) delayTurn();
     delayed.add(resumable);
     return;
   }

@@ -58,3 +58,27 @@ describe.each([
     expect(await watch(spawn(process.execPath, ['-e', script])).ended).toEqual(success);
   });
 });
+
+// Where time passes with each look at the clock, a turn ends with the first look. Channels that did nothing when they were last
+// resumed may do a little without such a look; once, all of them did, one after another, in the same turn.
+test('channels that did nothing in an earlier turn do not share one turn, however many there are', async () => {
+  const script = `${SLOW_CLOCK}
+    const { channelPair, openChannel } = require(${library});
+    const turn = () => new Promise(setImmediate);
+    const open = ({ channel, port }) => Promise.all([channel, openChannel(port.take())]);
+    const COUNT = 100;
+    (async () => {
+      const pairs = await Promise.all(Array.from({ length: COUNT }, () => open(channelPair())));
+      for (let round = 0; round < 3; round++) {
+        let received = 0, turns = 0;
+        for (const [, b] of pairs) b.receive().then(() => received++);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        for (const [a] of pairs) a.trySend('x');
+        for (; received < COUNT; turns++) await turn();
+        if (turns < COUNT / 5) process.exitCode = 4;
+      }
+      await Promise.all(pairs.flat().map((each) => each.close()));
+    })();
+    setTimeout(() => process.exit(3), 60_000).unref();`;
+  expect(await watch(spawn(process.execPath, ['-e', script])).ended).toEqual(success);
+});
