@@ -220,14 +220,16 @@ class Pump {
    */
   #endWaits() {
     const connection = this.#connection;
-    const error = connection.error();
-    if (!connection.isReadable) this.receivers.rejectAll(error); // of a call during which the channel was closed
-    this.senders.rejectAll(error);
-    this.#requests.failUnsent(error);
+    /** @type {unknown} made once it is needed: this is called in each turn until everything is read */ let made = null;
+    const error = () => (made ??= connection.error());
+    if (!connection.isReadable && this.receivers.size > 0) this.receivers.rejectAll(error()); // of a call during which the channel was closed
+    if (this.senders.size > 0) this.senders.rejectAll(error());
+    if (!this.#requests.hasPending) return;
+    this.#requests.failUnsent(error());
     // Responses that are behind more messages than the inbox holds are given up.
     const mayFindMore = connection.isReadable && connection.reader.isReady() && !this.#arrivals.inboxIsFull;
     const mayRespond = mayFindMore || (connection.isReadable && this.#arrivals.hasNumbered);
-    if (!mayRespond) this.#requests.failAll(error);
+    if (!mayRespond) this.#requests.failAll(error());
   }
 
   /** Choose the phase. @returns {boolean} true if run() must check the ring once more before sleeping */

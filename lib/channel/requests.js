@@ -71,6 +71,11 @@ class Requests {
     return this.#awaited > 0 || this.responder.handler !== null;
   }
 
+  /** Would failAll() reject any? */
+  get hasPending() {
+    return this.#queued.size > 0 || this.#open.size > 0;
+  }
+
   /** May a request of this size be sent now, and its response be polled for? @param {number} size */
   mayBeQuick(size) {
     return this.#awaited === 0 && this.#quick.admits(size);
