@@ -137,7 +137,7 @@ static crossings_status open_channel(int fd, const crossings_options *options, u
     crossings_status status = channel_begin_handshake(fd, options, &user, &channel);
     if (status != CROSSINGS_OK)
         return status;
-    while ((status = send_region(channel, options->capacity)) == CROSSINGS_AGAIN && remaining_ms(deadline) > 0)
+    while ((status = send_region(channel, options->capacity)) == CROSSINGS_AGAIN && remaining_ms(deadline) != 0)
         sleep_before_retry(); /* somebody has filled the socket */
     if (status != CROSSINGS_OK)
         return channel_give_up(channel, status == CROSSINGS_AGAIN ? CROSSINGS_TIMEOUT : status);

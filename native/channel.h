@@ -26,10 +26,11 @@ struct crossings_channel {
     bool corked, authenticated;
     bool unrung;  /* the doorbell could not be rung; the next calls ring it */
     bool special; /* authenticated or over: one check shows the crossings_try_ calls that more checks are needed */
-    crossings_status over;           /* CROSSINGS_END or CROSSINGS_PEER_DIED once it is known; CROSSINGS_OK before */
-    uint32_t over_at;                /* the read position at that time */
-    uint32_t empty_at;               /* the read position when the ring was last empty, or the peer was last checked */
-    unsigned fruitless;              /* crossings_try_ calls in a row that found nothing to do */
+    crossings_status over; /* CROSSINGS_END or CROSSINGS_PEER_DIED once it is known; CROSSINGS_OK before */
+    uint32_t over_at;      /* the read position at that time */
+    uint32_t empty_at;     /* the read position when the ring was last empty, or the peer was last checked */
+    unsigned
+        fruitless; /* crossings_try_ calls that found nothing to do, since a message came or the peer was checked */
     struct ring_auth sent, received; /* if authenticated: the keys, and how many frames there were */
 };
 

@@ -15,9 +15,10 @@
     4 /* Linux 6.5: of a socket with SO_PASSPIDFD, which the peer may have set if it has made the socket */
 #endif
 
-#define MOST_PACKETS 1024        /* taken from a socket that is about to be closed */
-#define STACK_BYTES (256u << 10) /* of a thread that only closes */
-#define QUICK_BLOCKS (64 << 11)  /* of 512 bytes: 64 MiB */
+#define MOST_PACKETS 1024             /* taken from a socket that is about to be closed */
+#define STACK_BYTES (256u << 10)      /* of a thread that only closes */
+#define LARGE_STACK_BYTES (64u << 20) /* address space, of which little is used */
+#define QUICK_BLOCKS (64 << 11)       /* of 512 bytes: 64 MiB */
 
 size_t disposal_take(struct msghdr *message, int *fds, size_t count) {
     for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
@@ -125,6 +126,10 @@ static void close_elsewhere(void (*run)(const struct disposal *), const int *fds
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for its own threads */
     int failed = pthread_create(&thread, &attributes, run_thread, these);
+    if (failed == EINVAL) { /* the thread-local variables of the program do not fit into so small a stack */
+        pthread_attr_setstacksize(&attributes, LARGE_STACK_BYTES);
+        failed = pthread_create(&thread, &attributes, run_thread, these);
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (failed)
@@ -173,6 +178,13 @@ void disposal_drop(int fd) {
     recvmsg(fd, &(struct msghdr){.msg_iov = &data, .msg_iovlen = 1}, MSG_DONTWAIT);
 }
 
+/* Does whoever has a copy of this end let MSG_PEEK pass over packets? Those would be dropped unseen. */
+static bool hides_packets(int fd) {
+    int start = -1;
+    socklen_t size = sizeof start;
+    return getsockopt(fd, SOL_SOCKET, SO_PEEK_OFF, &start, &size) == 0 && start >= 0;
+}
+
 bool disposal_empty(int fd) {
     /* The sender's credentials, which distinguish an empty packet from the end, fit into this buffer. Descriptors come
      * after them, and do not fit. */
@@ -183,6 +195,8 @@ bool disposal_empty(int fd) {
     int on = 1;
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on))
         return errno == ENOTSOCK || errno == EBADF;
+    if (hides_packets(fd))
+        return false;
     for (int i = 0; i < MOST_PACKETS; i++) {
         struct iovec data = {NULL, 0}; /* as in disposal_drop() */
         struct msghdr message = {

@@ -24,9 +24,9 @@ size_t disposal_take(struct msghdr *message, int *fds, size_t count);
 void disposal_close_received(const int *fds, size_t count);
 /* Take the packet that was peeked at. */
 void disposal_drop(int fd);
-/* Take the packets that wait in a connected socket, and leave SO_PASSCRED set. False: descriptors wait in it, or the
- * packets do not end. Descriptors are never received, because a process at its limit of descriptors receives them only
- * in part, and the kernel would close the others on this thread. */
+/* Take the packets that wait in a connected socket, and leave SO_PASSCRED set. False: descriptors wait in it, the
+ * packets do not end, or some of them cannot be seen. Descriptors are never received, because a process at its limit of
+ * descriptors receives them only in part, and the kernel would close the others on this thread. */
 bool disposal_empty(int fd);
 /* Close a descriptor on a thread of its own. */
 void disposal_close_later(int fd);

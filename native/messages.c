@@ -15,11 +15,18 @@ uint32_t crossings_max_message(const crossings_channel *channel) {
 }
 
 /* If the call fails, the peer sleeps on. Then the next message rings as well, and so does the next check of the peer.
- */
+ * The same is noted while the call runs: a signal handler may leave it by siglongjmp(), and pthread_cancel() may end
+ * it. */
 static void ring(crossings_channel *channel) {
-    channel->unrung = !doorbell_ring(channel->fd);
-    if (channel->unrung)
-        channel->writer.rung = channel->reader.rung = 0; /* no sleep has this number: it is even */
+    uint32_t for_data = channel->writer.rung, for_room = channel->reader.rung;
+    channel->unrung = true;
+    channel->writer.rung = channel->reader.rung = 0; /* no sleep has this number: it is even */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);         /* for the compiler: these stores come before the call */
+    if (!doorbell_ring(channel->fd))
+        return;
+    channel->writer.rung = for_data;
+    channel->reader.rung = for_room;
+    channel->unrung = false;
 }
 
 /* Check whether the peer has closed or died. CROSSINGS_OK: neither. Called only when an attempt found nothing to do. */
@@ -69,8 +76,7 @@ static inline crossings_status wrote(crossings_channel *channel, enum ring_resul
         publish(channel); /* also when the ring is full: the peer makes room only after it has seen the messages */
     if (result != RING_OK)
         return look_again(channel);
-    ring_answered(&channel->reader);
-    channel->fruitless = 0;
+    ring_answered(&channel->reader); /* not `fruitless`: a heartbeat, sent now and then, is no sign of the peer */
     return CROSSINGS_OK;
 }
 

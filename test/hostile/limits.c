@@ -97,6 +97,7 @@ int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length) {
 /* ---- What happens when a call is about to sleep ---- */
 
 static int clients_keep_coming;   /* whenever the server looks */
+static volatile bool is_asleep;   /* a thread has begun to sleep */
 static sigjmp_buf *leave_to;      /* the sleep ends as a signal handler would end it */
 static crossings_channel *sender; /* sends, and its doorbell must ring */
 
@@ -117,6 +118,7 @@ int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms) {
     }
     if (leave_to)
         siglongjmp(*leave_to, 1);
+    is_asleep = true;
     if (sender) {
         EXPECT(crossings_try_send(sender, "hello", 5) == CROSSINGS_OK);
         EXPECT(__real_poll(polled, count, 0) == 1);
@@ -459,6 +461,7 @@ static void a_wait_without_descriptors_does_not_spin(void) {
 }
 
 static bool refuse_calls;
+static sigjmp_buf *leave_send_to; /* as a signal handler that comes at the call */
 
 int __real_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout);
 int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout);
@@ -472,6 +475,8 @@ int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
 ssize_t __real_send(int fd, const void *bytes, size_t size, int flags);
 ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags);
 ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags) {
+    if (leave_send_to)
+        siglongjmp(*leave_send_to, 1);
     if (!refuse_calls)
         return __real_send(fd, bytes, size, flags);
     errno = EPERM;
@@ -492,6 +497,93 @@ static void the_doorbell_uses_other_calls(void) {
     EXPECT(doorbell_drain(pair[1]) == DOORBELL_CLOSED);
 }
 
+/* The two ends of a channel, both in this process. */
+static crossings_channel *open_two(crossings_channel **other) {
+    int ends[2];
+    pthread_t thread;
+    void *opened;
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    EXPECT(pthread_create(&thread, NULL, open_end, &ends[1]) == 0);
+    crossings_channel *channel = open_end(&ends[0]);
+    EXPECT(pthread_join(thread, &opened) == 0);
+    *other = opened;
+    return channel;
+}
+
+static void *receive_one(void *end) {
+    char text[8];
+    size_t size;
+    EXPECT(crossings_receive(end, text, sizeof text, &size, -1) == CROSSINGS_OK && size == 5);
+    return NULL;
+}
+
+static void a_ring_that_was_left_is_made_up_for(void) {
+    crossings_channel *other, *channel = open_two(&other);
+    pthread_t thread;
+    sigjmp_buf here;
+    is_asleep = false;
+    alarm(10); /* otherwise the thread might sleep for ever */
+    EXPECT(pthread_create(&thread, NULL, receive_one, other) == 0);
+    while (!is_asleep)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    leave_send_to = &here;
+    if (sigsetjmp(here, 1) == 0)
+        crossings_try_send(channel, "hello", 5);
+    leave_send_to = NULL;
+    EXPECT(crossings_try_send(channel, "hello", 5) == CROSSINGS_OK);
+    EXPECT(pthread_join(thread, NULL) == 0);
+    crossings_close(other);
+    crossings_close(channel);
+}
+
+/* A program that sends a heartbeat now and then, and otherwise polls. */
+static void a_poller_that_also_sends_learns_of_the_end(void) {
+    enum { LOOKS = 200000, LOOKS_PER_SEND = 1000 };
+    crossings_channel *channel;
+    crossings_status status = CROSSINGS_AGAIN;
+    int pair[2], go[2];
+    char text[8];
+    size_t size;
+    pid_t child;
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 && pipe(go) == 0);
+    EXPECT(open_both(pair, go, &channel, &child) == CROSSINGS_OK);
+    kill(child, SIGKILL);
+    end_of(child);
+    for (int i = 0; i < LOOKS && status == CROSSINGS_AGAIN; i++) {
+        if (i % LOOKS_PER_SEND == 0)
+            crossings_try_send(channel, "alive", 5);
+        status = crossings_try_receive(channel, text, sizeof text, &size);
+    }
+    EXPECT(status == CROSSINGS_PEER_DIED);
+    crossings_close(channel);
+}
+
+static int packets; /* that fill a socket */
+
+static void *empty_and_open(void *end) {
+    char byte;
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL); /* the other end finds no room */
+    for (int i = 0; i < packets; i++)
+        EXPECT(recv(*(int *)end, &byte, 1, 0) == 1);
+    return open_end(end);
+}
+
+static void minus_one_waits_for_room(void) {
+    crossings_channel *channel;
+    crossings_options options = {.timeout_ms = -1};
+    int pair[2];
+    pthread_t thread;
+    void *other;
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+    while (send(pair[0], "", 1, MSG_DONTWAIT) == 1)
+        packets++;
+    EXPECT(pthread_create(&thread, NULL, empty_and_open, &pair[1]) == 0);
+    EXPECT(crossings_open(pair[0], &options, &channel) == CROSSINGS_OK);
+    EXPECT(pthread_join(thread, &other) == 0);
+    crossings_close(other);
+    crossings_close(channel);
+}
+
 static void a_mode_does_not_depend_on_the_umask(void) {
     crossings_server *server;
     struct stat status;
@@ -508,11 +600,14 @@ static void a_mode_does_not_depend_on_the_umask(void) {
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
 static int threads_started;
-static bool no_threads;
+static bool no_threads, much_thread_local;
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
     if (no_threads)
         return EAGAIN;
+    size_t stack;
+    if (much_thread_local && pthread_attr_getstacksize(attributes, &stack) == 0 && stack < 1 << 20)
+        return EINVAL; /* as of a program whose thread-local variables take so much */
     threads_started++;
     return __real_pthread_create(thread, attributes, run, argument);
 }
@@ -556,6 +651,17 @@ static void sockets_wait_for_a_thread(void) {
     EXPECT(threads_started == 1);
 }
 
+/* Whoever has a copy of our end can let MSG_PEEK pass over the packets in it. */
+static void hidden_packets_are_closed_elsewhere(void) {
+    int pair[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair) == 0);
+    pass(pair[1], &pair[1], 1);
+    hide_the_hello(pair[0]);
+    much_thread_local = true;
+    handshake_close(pair[0]);
+    EXPECT(threads_started == 1);
+}
+
 /* The pages of each are few, but 253 of them made a thread wait for a second. */
 static void many_memfds_are_closed_elsewhere(void) {
     enum { COUNT = 80, BYTES = 1 << 20 };
@@ -595,6 +701,11 @@ static const struct {
     {"a hello that the maker of the socket has hidden is found", a_hello_that_cannot_be_seen_is_found},
     {"opening over a full socket meets the time limit", a_full_socket_meets_the_time_limit},
     {"descriptors of other kinds are refused, and closed", other_descriptors_are_refused},
+    {"a ring of the doorbell that a signal handler left is made up for", a_ring_that_was_left_is_made_up_for},
+    {"a program that polls and also sends learns of the end", a_poller_that_also_sends_learns_of_the_end},
+    {"opening without a time limit waits for room in the socket", minus_one_waits_for_room},
+    {"packets that cannot be seen are closed by another thread, whatever stack it needs",
+     hidden_packets_are_closed_elsewhere},
     {"a hello that is hidden later meets the time limit", a_hello_that_is_hidden_meets_the_time_limit},
 };
 
