@@ -4,13 +4,15 @@
 const { corruptPeer } = require('./errors.js');
 const { KIND } = require('./layout.js');
 const { MAX_REFUSAL_BYTES } = require('./refusal.js');
-const { Slab } = require('./slab.js');
+const { Slab, copyToOwn } = require('./slab.js');
 const turn = require('./turn.js');
 
 const MAX_NUMBERED_FRAMES = 1000; // processed in one search for a message, so that other work gets a turn
 const MAX_NUMBERED_BYTES = 64 * 1024; // likewise: they may have to be copied, and their tags checked
 const INBOX_OVERHEAD_BYTES = 128; // added to the size of each message in the inbox or a batch, so that empty messages count, too
 const NUMBER_BYTES = 4;
+const MAX_SHARING = 64; // open requests that may share their memory with others
+const CHUNK = 1024; // messages in the inbox, whose places are given back together
 const DONE = Promise.resolve();
 
 /** @typedef {{kind: number, number: number, payload: Buffer}} NumberedFrame */
@@ -24,7 +26,11 @@ class Arrivals {
   #healsSoon = false;
   #missed = false; // a search found nothing because a frame was being read in place
   #slab = new Slab();
-  /** @type {Buffer[]} messages that arrived before an awaited response */ #inbox = [];
+  // Messages in the inbox and requests are kept, while what arrived between them is not. In the same slab, a small one of each
+  // would keep a whole slab.
+  /** @type {InstanceType<typeof Slab> | undefined} */ #inboxSlab;
+  /** @type {InstanceType<typeof Slab> | undefined} */ #requestSlab;
+  /** @type {(Buffer | undefined)[]} messages that arrived before an awaited response */ #inbox = [];
   #inboxNext = 0; // index of the oldest message in #inbox
   #inboxBytes = 0;
   /** @type {NumberedFrame[]} requests and responses not dispatched yet */ #numbered = [];
@@ -98,13 +104,27 @@ class Arrivals {
     const number = reader.number();
     if (kind !== KIND.REQUEST && !this.#requests.isAwaited(number)) return this.consume(size);
     const copied = kind === KIND.REFUSAL ? Math.min(size, NUMBER_BYTES + MAX_REFUSAL_BYTES) : size;
-    const payload = this.#slab.copy(reader, reader.payloadOffset(), copied, NUMBER_BYTES); // first: there may be no memory for it
+    const payload = this.#copyNumbered(kind, copied); // first: there may be no memory for it
     const isWanted = this.#requests.admit(kind, number, size - NUMBER_BYTES);
     this.consume(size);
     if (!isWanted) return;
     if (this.#numbered.length > 0) return void this.#numbered.push({ kind, number, payload });
     this.#numbered = [{ kind, number, payload }]; // push() would make room for 17
     this.#onNumbered();
+  }
+
+  /**
+   * Copy a request, a response or a refusal. The peer's requests may stay open for long, and which of them do, the peer may decide:
+   * so of many, each has its own memory.
+   * @param {number} kind @param {number} size of the payload, including the number
+   */
+  #copyNumbered(kind, size) {
+    const reader = this.#reader;
+    const from = reader.payloadOffset();
+    if (kind !== KIND.REQUEST) return this.#slab.copy(reader, from, size, NUMBER_BYTES);
+    if (this.#requests.responder.open >= MAX_SHARING) return copyToOwn(reader, from, size, NUMBER_BYTES);
+    this.#requestSlab ??= new Slab();
+    return this.#requestSlab.copy(reader, from, size, NUMBER_BYTES);
   }
 
   /**
@@ -216,15 +236,17 @@ class Arrivals {
 
   /** The oldest message in the inbox. The inbox must not be empty. */
   peekInbox() {
-    return this.#inbox[this.#inboxNext];
+    return /** @type {Buffer} */ (this.#inbox[this.#inboxNext]);
   }
 
   takeFromInbox() {
     const message = this.peekInbox();
     const wasFull = this.inboxIsFull;
-    this.#inboxNext++;
-    if (this.#inboxNext === this.#inbox.length || this.#inboxNext === 1024) {
-      this.#inbox = this.#inbox.slice(this.#inboxNext);
+    this.#inbox[this.#inboxNext++] = undefined; // the array keeps no message that was taken
+    // Not more often: the inbox of a large ring may hold millions, and each time those that are left are copied.
+    const used = this.#inboxNext;
+    if (used === this.#inbox.length || (used % CHUNK === 0 && used > this.#inbox.length / 2)) {
+      this.#inbox = this.#inbox.slice(used);
       this.#inboxNext = 0;
     }
     this.#inboxBytes -= message.length + INBOX_OVERHEAD_BYTES;
@@ -242,7 +264,8 @@ class Arrivals {
       if (!mayTake()) return;
       const size = this.peek();
       if (size < 0) return;
-      const message = this.#copyOut(size, this.#slab);
+      this.#inboxSlab ??= new Slab();
+      const message = this.#copyOut(size, this.#inboxSlab);
       this.#inbox.push(message);
       this.#inboxBytes += message.length + INBOX_OVERHEAD_BYTES;
     }

@@ -230,10 +230,14 @@ class Requests {
     }
   }
 
-  /** Does a request await the response with this number? @param {number} number */
+  /**
+   * Does a request await the response with this number? One that still waits for room in the ring does not: a peer that answers it
+   * in advance would make this side wait for room with more and more requests.
+   * @param {number} number
+   */
   isAwaited(number) {
     const request = this.#open.get(number);
-    if (request !== undefined) return !request.isAnswered;
+    if (request !== undefined) return !request.isAnswered && request.cancel === undefined;
     this.#quick.unexpected(number);
     return false;
   }

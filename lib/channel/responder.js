@@ -13,8 +13,10 @@ class Responder {
   #send;
   #onReady;
   #maxBytes;
-  #open = 0; // requests received whose response has not been written to the ring yet
+  #maxWaitingBytes;
+  open = 0; // requests received whose response has not been written to the ring yet
   #openBytes = 0; // their payloads
+  #waitingBytes = 0; // responses and refusals that wait for room in the ring
   begun = 0; // responses, so far
   #atWork = 0; // calls of the handler whose promise is pending
   /** @type {InstanceType<typeof Queue<{number: number, payload: Buffer}>>} requests that wait for one of them */ #waiting =
@@ -31,14 +33,15 @@ class Responder {
     this.#send = send;
     this.#onReady = onReady;
     this.#maxBytes = maxOpenBytes(capacities);
+    this.#maxWaitingBytes = capacities.mine;
   }
 
   /** Count a request that has arrived. Throws if the peer has more open requests than its side of the window allows. @param {number} size */
   admit(size) {
-    this.#open++;
+    this.open++;
     this.#openBytes += size;
-    if (this.#open > MAX_OPEN_REQUESTS) throw corruptPeer(`more than ${MAX_OPEN_REQUESTS} open requests`);
-    if (this.#open > 1 && this.#openBytes > this.#maxBytes)
+    if (this.open > MAX_OPEN_REQUESTS) throw corruptPeer(`more than ${MAX_OPEN_REQUESTS} open requests`);
+    if (this.open > 1 && this.#openBytes > this.#maxBytes)
       throw corruptPeer(`more than ${this.#maxBytes} bytes of open requests`);
   }
 
@@ -62,7 +65,12 @@ class Responder {
     this.#waiting = new Queue();
   }
 
+  /**
+   * Must further requests wait? While as many responses wait for room as the ring holds, too: a peer that sends requests and reads no
+   * response would make this side hold thousands of responses.
+   */
   #isBusy() {
+    if (this.#waitingBytes >= this.#maxWaitingBytes) return true;
     return this.#atWork >= this.#maxAtWork && this.#handler !== null;
   }
 
@@ -125,26 +133,34 @@ class Responder {
 
   /** @param {number} number @param {number} length of the request @param {Uint8Array} bytes */
   #sendResponse(number, length, bytes) {
+    const size = bytes.length; // now: a handler's response may be resized while it waits
+    this.#waitingBytes += size;
     this.#send(bytes, KIND.RESPONSE, number, (error) => {
       // After the end, a refusal would fail, too. Thousands of responses may end at once, and each failure costs a stack.
-      if (error === undefined || isEnd(error)) this.#written(length);
-      else this.#refuse(number, length, error);
+      if (error === undefined || isEnd(error)) return this.#written(length, size);
+      this.#waitingBytes -= size;
+      this.#refuse(number, length, error);
     });
   }
 
   /** @param {number} number @param {number} length of the request @param {unknown} error */
   #refuse(number, length, error) {
-    this.#send(refusalOf(error), KIND.REFUSAL, number, (failure) => {
-      this.#written(length);
+    const refusal = refusalOf(error);
+    this.#waitingBytes += refusal.length;
+    this.#send(refusal, KIND.REFUSAL, number, (failure) => {
+      this.#written(length, refusal.length);
       // Sending fails only if the channel has ended. The requester is gone then, so that error is ignored.
       if (failure !== undefined && !(failure instanceof CrossingsError)) throw failure;
     });
   }
 
-  /** @param {number} length of the request */
-  #written(length) {
-    this.#open--;
+  /** @param {number} length of the request @param {number} size of its response or refusal */
+  #written(length, size) {
+    const wasBusy = this.#isBusy();
+    this.open--;
     this.#openBytes -= length;
+    this.#waitingBytes -= size;
+    if (wasBusy && this.hasReady) this.#onReady();
   }
 }
 

@@ -14,6 +14,7 @@ const turn = require('./turn.js');
 const NUMBER_BYTES = 4; // of the number of a request
 const PAYLOAD_BYTE = 16; // where the payload begins in the copy of a frame
 const SMALLEST_COPY_BYTES = 4096;
+const LARGEST_KEPT_BYTES = 2 ** 20; // of a copy, after its frame: the peer decides how large a frame is
 const LOOP_COPY_BYTES = 256; // up to this size a loop copies, as in ring-reader.js
 
 /** A private copy of one frame, as its tag covers it: the frame's number, its signal and its kind, its payload. */
@@ -35,7 +36,10 @@ class Copy {
   reserve(size) {
     const needed = PAYLOAD_BYTE + size + 8; // copies of whole words may exceed the payload
     if (needed <= this.bytes.length) return;
-    const bytes = Math.max(SMALLEST_COPY_BYTES, 2 ** Math.ceil(Math.log2(needed)));
+    const bytes =
+      needed > LARGEST_KEPT_BYTES
+        ? (needed + 7) & ~7
+        : Math.max(SMALLEST_COPY_BYTES, 2 ** Math.ceil(Math.log2(needed)));
     const memory = new ArrayBuffer(bytes);
     this.words = new Int32Array(memory);
     this.longs = new BigInt64Array(memory);
@@ -55,6 +59,14 @@ class Copy {
     words[3] = kind;
     this.#hash.digest(words, PAYLOAD_BYTE + size);
     return this.#hash;
+  }
+
+  /** Give back the memory of a large payload. @returns {boolean} false if it was not large */
+  shrink() {
+    if (this.bytes.length <= LARGEST_KEPT_BYTES) return false;
+    this.bytes = this.bytes.subarray(0, 0);
+    this.reserve(0);
+    return true;
   }
 
   /** The next frame is the current one. */
@@ -201,6 +213,7 @@ class AuthRingReader extends RingReader {
   consume(size) {
     this.#checked = -1;
     this.#copy.next();
+    if (this.#copy.shrink()) this.#readFromCopy();
     super.consume(size + TAG_BYTES);
     this.payloadBytes -= TAG_BYTES;
   }

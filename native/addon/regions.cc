@@ -44,9 +44,12 @@ void Unmap(struct region *region) {
     region->header = nullptr;
 }
 
-// Private zero pages replace a region whose buffer may still be used, until the buffer is collected.
-void ReplaceByZeros(struct region *region) {
-    mmap(region->header, region_mapped_bytes(region->capacity), PROT_READ | PROT_WRITE,
+// Private zero pages replace a region whose buffer may still be used, until the buffer is collected. Those for a peer's
+// region are as read-only as it was: the kernel counts pages that can be written against the limits of this process
+// (`ulimit -d`, vm.overcommit_memory=2), and the peer chooses how many there are.
+void ReplaceByZeros(const Mapping *mapping) {
+    const struct region &region = mapping->region;
+    mmap(region.header, region_mapped_bytes(region.capacity), mapping->mine ? PROT_READ | PROT_WRITE : PROT_READ,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
@@ -147,6 +150,7 @@ Napi::Value BufferOver(Napi::Env env, Mapping *mapping, bool mayShare) {
 
 // How JavaScript will use a region.
 struct Use {
+    bool mine;             // this process writes it
     bool may_share = true; // by a SharedArrayBuffer
     bool has_buffer = true;
     bool authenticated = false;
@@ -157,6 +161,7 @@ Napi::Object Wrap(Napi::Env env, const struct region &region, const Use &use) {
     auto *mapping = new Mapping{};
     mapping->region = region;
     mapping->env = env;
+    mapping->mine = use.mine;
     Holder of_handle(mapping);
     {
         std::lock_guard<std::mutex> lock(live.mutex);
@@ -186,7 +191,8 @@ bool FlagAt(const Napi::CallbackInfo &info, size_t index, bool otherwise) {
 Napi::Value CreateRegion(const Napi::CallbackInfo &info) {
     struct region region;
     bool never_sleeps = info[1].As<Napi::Boolean>();
-    Use use = {FlagAt(info, 2, true), FlagAt(info, 4, true), FlagAt(info, 3, false)}; // these may throw, so before it
+    Use use = {true, FlagAt(info, 2, true), FlagAt(info, 4, true),
+               FlagAt(info, 3, false)}; // these may throw, so before it
     uint32_t capacity = info[0].As<Napi::Number>().Uint32Value();
     if (region_create(&region, capacity,
                       (never_sleeps ? RING_FLAG_NEVER_SLEEPS : 0) | (use.authenticated ? RING_FLAG_AUTHENTICATED : 0)))
@@ -207,7 +213,7 @@ void ReleaseRegion(const Napi::CallbackInfo &info) {
     if (!mapping->has_buffer || (!mapping->shared && napi_detach_arraybuffer(info.Env(), info[1]) == napi_ok))
         Unmap(region);
     else
-        ReplaceByZeros(region);
+        ReplaceByZeros(mapping);
 }
 
 // ---- Hellos ----
@@ -230,7 +236,8 @@ Napi::Value SendHello(const Napi::CallbackInfo &info) {
 Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
     struct region region;
     char reason[HANDSHAKE_REASON_BYTES] = "";
-    Use use = {FlagAt(info, 1, true), FlagAt(info, 4, true), FlagAt(info, 3, false)}; // these may throw, so before it
+    Use use = {false, FlagAt(info, 1, true), FlagAt(info, 4, true),
+               FlagAt(info, 3, false)}; // these may throw, so before it
     enum handshake_status status = handshake_receive(IntegerAt(info, 0), use.authenticated, &region, reason);
     if (status == HANDSHAKE_AGAIN)
         return info.Env().Null();
@@ -262,7 +269,7 @@ void EnvironmentEnds(void *data) {
             continue;
         mapping->released = true;
         CloseDescriptor(&mapping->region);
-        ReplaceByZeros(&mapping->region);
+        ReplaceByZeros(mapping);
     }
 }
 

@@ -12,6 +12,7 @@ struct Mapping {
     struct region region;
     napi_env env = nullptr; // whose JavaScript uses it
     std::atomic<int> holders{1};
+    bool mine = false;   // this process writes it; a peer's is mapped read-only
     bool shared = false; // by a SharedArrayBuffer, which cannot be detached
     bool released = false;
     bool has_buffer = false;
