@@ -1,6 +1,15 @@
 'use strict';
 // Running programs: their output is checked, and every failure is reported as an error with a code.
-const { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } = require('node:fs');
+const {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} = require('node:fs');
 const { spawnSync } = require('node:child_process');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -13,14 +22,14 @@ cpSync(join(root, 'lib'), join(folder, 'lib'), { recursive: true });
 copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
 mkdirSync(join(folder, 'build', 'Release'), { recursive: true });
 
-/** Runs a fake program. Returns the code and the message of the error. @param {string} script @param {number} [mode] */
-function failing(script, mode = 0o755) {
+/** Runs a fake program. Returns the code and the message of the error. @param {string} script @param {number} [mode] @param {object} [control] */
+function failing(script, mode = 0o755, control = {}) {
   const program = join(folder, 'build', 'Release', 'crossings-bench');
   writeFileSync(program, script);
   chmodSync(program, mode);
-  const code = `require(${JSON.stringify(join(folder, 'lib/measure/programs.js'))}).runProgram('crossings-bench', [])
+  const code = `require(${JSON.stringify(join(folder, 'lib/measure/programs.js'))}).runProgram('crossings-bench', [], ${JSON.stringify(control)})
     .then((events) => console.log(JSON.stringify({ events })), ({ code, message }) => console.log(JSON.stringify({ code, message })));`;
-  const { stdout, stderr } = spawnSync(process.execPath, ['-e', code], { encoding: 'utf8' });
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', code], { encoding: 'utf8', timeout: 20_000 });
   expect(stderr).toBe('');
   return JSON.parse(stdout);
 }
@@ -41,4 +50,19 @@ test('a program that cannot be started is reported', () => {
   const { code, message } = failing('#!/no/such/shell\n');
   expect(code).toBe('ERR_PROGRAM');
   expect(message).toMatch(/^Cannot run crossings-bench: /);
+});
+
+test('a program that something has stopped is ended when its time is over', () => {
+  expect(failing('#!/bin/sh\nkill -STOP $$\n', 0o755, { limitMs: 300 })).toEqual({
+    code: 'ERR_STALLED',
+    message: 'timed out after 0.3 s',
+  });
+});
+
+// For example the process that guards a lesson's program, if it was stopped and then its parent was killed.
+test('a process that a program has left behind, with its pipes, is not waited for', () => {
+  const left = join(folder, 'left');
+  const { events } = failing(`#!/bin/sh\nsetsid sleep 1000 &\necho $! > ${left}\necho '{"type":"done"}'\n`);
+  process.kill(Number(readFileSync(left, 'utf8')), 'SIGKILL');
+  expect(events).toEqual([{ type: 'done' }]);
 });

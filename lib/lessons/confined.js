@@ -38,6 +38,7 @@ const { figuresIn } = require('./figures.js');
  */
 
 const LIMIT_MS = 20_000;
+const GRACE_MS = 10_000; // to end the program and to report, after its time is up
 
 /** What crossings-lessons calls a compiled program. @param {string} folder @param {string} file */
 const nameOf = (folder, file) => `${basename(folder)}/${file.replace(/\.c$/, '')}`;
@@ -57,6 +58,7 @@ async function runConfined({ folder, program, args = [], limitMs = LIMIT_MS }, {
     : ['--', nameOf(folder, program)];
   const events = await runProgram('crossings-lessons', ['--confine', '--limit-ms', limitMs, ...command, ...args], {
     signal,
+    limitMs: limitMs + GRACE_MS,
     onEvent: ({ type, stream, line }) => type === 'output' && onLine?.({ stream, line }),
   });
   const { namespaces, refused } = eventOf(events, 'confinement');

@@ -32,14 +32,18 @@ function programPath(name) {
  * its children have ended.
  * @param {string} name
  * @param {(string | number)[]} args
- * @param {{signal?: AbortSignal, onEvent?: (event: ProgramEvent) => void}} [control]
+ * @param {{signal?: AbortSignal, onEvent?: (event: ProgramEvent) => void, limitMs?: number}} [control] limitMs: after this time it
+ *     is killed; for a program that ends by itself long before, unless something has stopped it
  * @returns {Promise<ProgramEvent[]>}
  */
-async function runProgram(name, args, control) {
-  return run(name, [programPath(name), '--parent', String(process.pid), ...args.map(String)], control);
+async function runProgram(name, args, control = {}) {
+  const command = [programPath(name), '--parent', String(process.pid), ...args.map(String)];
+  if (control.limitMs === undefined) return run(name, command, control);
+  return runWithin(control.limitMs, control.signal, (signal) => run(name, command, { ...control, signal }));
 }
 
 const NODE_LIMIT_MS = 60_000;
+const QUIET_MS = 2000; // without output of a program that has ended, before its pipes are closed
 
 /**
  * What run() takes besides a command.
@@ -55,14 +59,41 @@ const NODE_LIMIT_MS = 60_000;
  * @param {Control} control
  */
 async function runNode(command, { signal, ...control }) {
-  const late = AbortSignal.timeout(NODE_LIMIT_MS);
+  return runWithin(NODE_LIMIT_MS, signal, (limited) => run('node', command, { ...control, signal: limited }));
+}
+
+/**
+ * @template T
+ * @param {number} limitMs
+ * @param {AbortSignal | undefined} signal
+ * @param {(signal: AbortSignal) => Promise<T>} start its signal aborts like the other one, or when the time is over
+ * @returns {Promise<T>} rejected with ERR_STALLED if it took too long
+ */
+async function runWithin(limitMs, signal, start) {
+  const late = AbortSignal.timeout(limitMs);
   try {
-    return await run('node', command, { ...control, signal: signal ? AbortSignal.any([signal, late]) : late });
+    return await start(signal ? AbortSignal.any([signal, late]) : late);
   } catch (error) {
     if (late.aborted && !signal?.aborted)
-      throw new CrossingsError('ERR_STALLED', `timed out after ${NODE_LIMIT_MS / 1000} s`);
+      throw new CrossingsError('ERR_STALLED', `timed out after ${limitMs / 1000} s`);
     throw error;
   }
+}
+
+/**
+ * Close the pipes of a program that has ended, once nothing has come for a while. A process that it left behind could keep them open
+ * for ever, for example if something has stopped it (SIGSTOP).
+ * @param {import('node:child_process').ChildProcess} child
+ */
+function closeAfterExit(child) {
+  const pipes = [child.stdout, child.stderr];
+  child.once('exit', () => {
+    const quiet = setTimeout(() => {
+      for (const pipe of pipes) pipe?.destroy();
+    }, QUIET_MS);
+    for (const pipe of pipes) pipe?.on('data', () => quiet.refresh());
+    child.once('close', () => clearTimeout(quiet));
+  });
 }
 
 /** "spawn /x/crossings-bench EMFILE" -> "too many open files". @param {NodeJS.ErrnoException} error */
@@ -93,6 +124,7 @@ async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) 
     child.on('error', (error) => reject(new CrossingsError('ERR_PROGRAM', `Cannot run ${name}: ${reasonOf(error)}`)));
     child.on('close', (code, killer) => resolve([code, killer]));
   });
+  closeAfterExit(child);
   /** @type {ProgramEvent[]} */
   const events = [];
   let errorText = '';
