@@ -189,10 +189,16 @@ function socketOption(a) {
     '1,7': ['SOL_SOCKET', 'SO_SNDBUF'],
     '1,8': ['SOL_SOCKET', 'SO_RCVBUF'],
     '1,9': ['SOL_SOCKET', 'SO_KEEPALIVE'],
+    '1,13': ['SOL_SOCKET', 'SO_LINGER'],
     '1,15': ['SOL_SOCKET', 'SO_REUSEPORT'],
+    '1,16': ['SOL_SOCKET', 'SO_PASSCRED'],
     '1,17': ['SOL_SOCKET', 'SO_PEERCRED'],
     '1,20': ['SOL_SOCKET', 'SO_RCVTIMEO'],
     '1,21': ['SOL_SOCKET', 'SO_SNDTIMEO'],
+    '1,39': ['SOL_SOCKET', 'SO_DOMAIN'],
+    '1,42': ['SOL_SOCKET', 'SO_PEEK_OFF'],
+    '1,76': ['SOL_SOCKET', 'SO_PASSPIDFD'],
+    '1,83': ['SOL_SOCKET', 'SO_PASSRIGHTS'],
     '6,1': ['SOL_TCP', 'TCP_NODELAY'],
   };
   return names[/** @type {keyof typeof names} */ (`${level},${name}`)] ?? [String(level), String(name)];
