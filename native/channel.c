@@ -153,7 +153,7 @@ static crossings_status open_channel(int fd, const crossings_options *options, u
     return status;
 }
 
-crossings_status crossings_open(int fd, const crossings_options *given, crossings_channel **channel) {
+static crossings_status open_inherited(int fd, const crossings_options *given, crossings_channel **channel) {
     crossings_options options;
     crossings_status status = channel_check_options(given, &options);
     if (status == CROSSINGS_OK && fcntl(fd, F_SETFD, FD_CLOEXEC))
@@ -166,7 +166,16 @@ crossings_status crossings_open(int fd, const crossings_options *given, crossing
     return status;
 }
 
-crossings_status crossings_connect(const char *path, const crossings_options *given, crossings_channel **channel) {
+crossings_status crossings_open(int fd, const crossings_options *options, crossings_channel **channel) {
+    int cancellation = hold_cancellation();
+    crossings_status status = open_inherited(fd, options, channel);
+    allow_cancellation(cancellation);
+    return status;
+}
+
+/* `cancellation`: of the caller; the thread may be canceled while it waits for a listener. */
+static crossings_status connect_to(const char *path, const crossings_options *given, int cancellation,
+                                   crossings_channel **channel) {
     crossings_options options;
     crossings_status status = channel_check_options(given, &options);
     if (status != CROSSINGS_OK)
@@ -181,13 +190,23 @@ crossings_status crossings_connect(const char *path, const crossings_options *gi
             return channel_status_of(handshake);
         if (remaining_ms(deadline) == 0)
             return CROSSINGS_TIMEOUT;
+        allow_cancellation(cancellation);
         sleep_before_retry();
+        hold_cancellation();
     }
+}
+
+crossings_status crossings_connect(const char *path, const crossings_options *options, crossings_channel **channel) {
+    int cancellation = hold_cancellation();
+    crossings_status status = connect_to(path, options, cancellation, channel);
+    allow_cancellation(cancellation);
+    return status;
 }
 
 void crossings_close(crossings_channel *channel) {
     if (!channel)
         return;
+    int cancellation = hold_cancellation();
     bool ours =
         channel_is_mine(channel->owner); /* false in a forked child, whose parent continues to use the channel */
     if (ours && channel->writer.mine) {  /* the handshake has finished */
@@ -201,6 +220,7 @@ void crossings_close(crossings_channel *channel) {
     region_release(&channel->mine);
     region_release(&channel->peer);
     free(channel);
+    allow_cancellation(cancellation);
 }
 
 const char *crossings_status_text(crossings_status status) {

@@ -8,6 +8,13 @@
  *
  * Threads: only one thread may use a channel at a time. Channels share no state. A call needs up to 24 KiB of stack.
  *
+ * Signals: a call goes on after the handler of a signal has returned. A handler may leave crossings_send() and
+ * crossings_receive() by siglongjmp() while they wait; what is left at another moment may have lost its message, or a
+ * wake-up until the next message.
+ *
+ * Cancellation: pthread_cancel() ends a call only while it waits, and before anything is sent, received or accepted.
+ * The channel or the server can still be used. Opening a channel cannot be canceled once there is a peer.
+ *
  * fork(): channels and servers belong to the process that opened them. A child may only call crossings_close() and
  * crossings_unlisten(), which release its copies and leave the parent's alone. While a child keeps its copy of a
  * channel, the peer does not notice the parent's death.
@@ -77,10 +84,6 @@ crossings_status crossings_open(int fd, const crossings_options *options, crossi
 
 /* The size of the largest message that this channel can send. */
 uint32_t crossings_max_message(const crossings_channel *channel);
-
-/* A call continues after the handler of a signal has returned. If pthread_cancel() ends it while it waits, or a handler
- * leaves it then by siglongjmp(), the channel can still be used. Left between the check of whether the peer sleeps and
- * the system call that wakes it, a wake-up is lost until the next message. */
 
 /* Every call reports the peer's end: CROSSINGS_END or CROSSINGS_PEER_DIED, receives only after the messages that were
  * sent before it. A program that only polls with the crossings_try_ functions learns of it within 16384

@@ -1,14 +1,30 @@
-/* Time limits: a deadline is a time of the monotonic clock in nanoseconds, or UINT64_MAX for never. */
+/*
+ * Time limits: a deadline is a time of the monotonic clock in nanoseconds, or UINT64_MAX for never. And
+ * pthread_cancel(): it may end a call while it waits here, and nowhere else. In between, a message may have been taken
+ * from the ring but not returned, or a descriptor opened but not noted.
+ */
 #ifndef CROSSINGS_DEADLINE_H
 #define CROSSINGS_DEADLINE_H
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
 #define RETRY_MS 5 /* between two attempts to connect, while there is no listener, to listen, to ring, or to wait */
+
+/* Put off the cancellation of this thread. Returns what allow_cancellation() takes. */
+static inline int hold_cancellation(void) {
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static inline void allow_cancellation(int before) {
+    pthread_setcancelstate(before, &(int){0});
+}
 
 static inline uint64_t now_ns(void) {
     struct timespec now;

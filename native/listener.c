@@ -94,12 +94,13 @@ static enum handshake_status open_folder(const char *path, bool unlocked, struct
 }
 
 /* Make the address of a listener's file one in its opened folder. A user who can write to a folder on the path could
- * lead the path elsewhere between two calls. The path stays if the name is too long for this, or where /proc is
- * missing. */
+ * lead the path elsewhere between two calls. The descriptors are this thread's: it may have a table of its own
+ * (CLONE_FILES), and that of a first thread that has ended is empty. The path stays if the name is too long for this,
+ * or where /proc is missing. */
 static void keep_to_folder(struct sockaddr_un *address, const struct listener *listener) {
     char through[sizeof address->sun_path];
-    int length = snprintf(through, sizeof through, "/proc/self/fd/%d/%s", listener->folder, listener->name);
-    if (listener->name[0] != '\0' && length <= LISTENER_MAX_PATH && access("/proc/self/fd", X_OK) == 0)
+    int length = snprintf(through, sizeof through, "/proc/thread-self/fd/%d/%s", listener->folder, listener->name);
+    if (listener->name[0] != '\0' && length <= LISTENER_MAX_PATH && access("/proc/thread-self/fd", X_OK) == 0)
         strcpy(address->sun_path, through);
 }
 
@@ -107,11 +108,11 @@ static void keep_to_folder(struct sockaddr_un *address, const struct listener *l
  * link in the place of its name since, and chmod() would follow it. */
 static int set_mode(const struct listener *listener, mode_t mode) {
     struct stat status;
-    char itself[sizeof "/proc/self/fd/" + 3 * sizeof(int)];
+    char itself[sizeof "/proc/thread-self/fd/" + 3 * sizeof(int)];
     int file = openat(listener->folder, listener->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0)
         return -1;
-    snprintf(itself, sizeof itself, "/proc/self/fd/%d", file);
+    snprintf(itself, sizeof itself, "/proc/thread-self/fd/%d", file);
     int failed = fstat(file, &status);
     if (!failed && (!S_ISSOCK(status.st_mode) || status.st_uid != geteuid())) {
         errno = EPERM; /* it is not ours */

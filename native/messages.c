@@ -15,14 +15,16 @@ uint32_t crossings_max_message(const crossings_channel *channel) {
 }
 
 /* If the call fails, the peer sleeps on. Then the next message rings as well, and so does the next check of the peer.
- * The same is noted while the call runs: a signal handler may leave it by siglongjmp(), and pthread_cancel() may end
- * it. */
+ * The same is noted while the call runs, because a signal handler may leave it by siglongjmp(). */
 static void ring(crossings_channel *channel) {
     uint32_t for_data = channel->writer.rung, for_room = channel->reader.rung;
     channel->unrung = true;
     channel->writer.rung = channel->reader.rung = 0; /* no sleep has this number: it is even */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);         /* for the compiler: these stores come before the call */
-    if (!doorbell_ring(channel->fd))
+    int cancellation = hold_cancellation();
+    bool rung = doorbell_ring(channel->fd);
+    allow_cancellation(cancellation);
+    if (!rung)
         return;
     channel->writer.rung = for_data;
     channel->reader.rung = for_room;
@@ -42,7 +44,9 @@ static crossings_status check_peer(crossings_channel *channel) {
     if (ring_load_acquire(closed)) {
         channel->over = CROSSINGS_END;
     } else {
+        int cancellation = hold_cancellation();
         enum doorbell_state state = doorbell_drain(channel->fd);
+        allow_cancellation(cancellation);
         if (state == DOORBELL_BROKEN)
             channel->over = CROSSINGS_PEER_CORRUPT;
         else if (state == DOORBELL_CLOSED)

@@ -24,7 +24,7 @@ struct crossings_server {
     int count;
 };
 
-crossings_status crossings_listen(const char *path, const crossings_options *given, crossings_server **result) {
+static crossings_status start_listening(const char *path, const crossings_options *given, crossings_server **result) {
     crossings_options options;
     crossings_status status = channel_check_options(given, &options);
     if (status != CROSSINGS_OK)
@@ -50,6 +50,13 @@ crossings_status crossings_listen(const char *path, const crossings_options *giv
     }
     *result = server;
     return CROSSINGS_OK;
+}
+
+crossings_status crossings_listen(const char *path, const crossings_options *options, crossings_server **server) {
+    int cancellation = hold_cancellation();
+    crossings_status status = start_listening(path, options, server);
+    allow_cancellation(cancellation);
+    return status;
 }
 
 /* Remove a handshake from the list and return its channel. */
@@ -133,7 +140,9 @@ static crossings_status accept_client(crossings_server *server, crossings_channe
     return try_finish(server, server->count - 1, result); /* the hello is often there already */
 }
 
-crossings_status crossings_accept(crossings_server *server, int timeout_ms, crossings_channel **channel) {
+/* `cancellation`: of the caller; the thread may be canceled while it waits for a client. */
+static crossings_status accept_next(crossings_server *server, int timeout_ms, int cancellation,
+                                    crossings_channel **channel) {
     uint64_t deadline = deadline_after(timeout_ms);
     for (int late = 0;;) {
         uint64_t until = deadline;
@@ -146,7 +155,9 @@ crossings_status crossings_accept(crossings_server *server, int timeout_ms, cros
         struct pollfd polled[MAX_HANDSHAKES + 1] = {{.fd = server->listener.fd, .events = POLLIN}};
         for (int i = 0; i < server->count; i++)
             polled[i + 1] = (struct pollfd){.fd = server->handshakes[i].channel->fd, .events = POLLIN};
+        allow_cancellation(cancellation);
         int ready = poll(polled, (nfds_t)server->count + 1, remaining_ms(until));
+        hold_cancellation();
         if (ready < 0 && errno != EINTR)
             return CROSSINGS_SYSTEM;
         if (ready == 0 && remaining_ms(deadline) == 0)
@@ -167,9 +178,17 @@ crossings_status crossings_accept(crossings_server *server, int timeout_ms, cros
     }
 }
 
+crossings_status crossings_accept(crossings_server *server, int timeout_ms, crossings_channel **channel) {
+    int cancellation = hold_cancellation();
+    crossings_status status = accept_next(server, timeout_ms, cancellation, channel);
+    allow_cancellation(cancellation);
+    return status;
+}
+
 void crossings_unlisten(crossings_server *server) {
     if (!server)
         return;
+    int cancellation = hold_cancellation();
     while (server->count > 0)
         crossings_close(take_handshake(server, server->count - 1));
     if (channel_is_mine(server->owner)) {
@@ -179,4 +198,5 @@ void crossings_unlisten(crossings_server *server) {
         close(server->listener.folder);
     }
     free(server);
+    allow_cancellation(cancellation);
 }

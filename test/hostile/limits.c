@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -328,6 +329,22 @@ static void a_timer_does_not_shorten_the_wait_for_the_lock(void) {
     close(lock);
 }
 
+/* Such a thread's descriptors have other numbers than the first thread's. */
+static void *listen_with_own_descriptors(void *unused) {
+    crossings_server *server;
+    EXPECT(unshare(CLONE_FILES) == 0);
+    EXPECT(crossings_listen(path, NULL, &server) == CROSSINGS_OK);
+    EXPECT(access(path, F_OK) == 0);
+    crossings_unlisten(server);
+    return unused;
+}
+
+static void a_thread_with_its_own_descriptors_listens(void) {
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, listen_with_own_descriptors, NULL) == 0);
+    EXPECT(pthread_join(thread, NULL) == 0);
+}
+
 /* ---- Options that the maker of a pair of sockets has set, or sets later ---- */
 
 #ifndef SO_PASSPIDFD
@@ -536,6 +553,48 @@ static void a_ring_that_was_left_is_made_up_for(void) {
     crossings_close(channel);
 }
 
+enum { NUMBERS = 3000 }; /* more than the ring holds */
+
+static void *send_numbers(void *end) {
+    for (uint32_t number = 0; number < NUMBERS; number++)
+        EXPECT(crossings_send(end, &number, sizeof number, -1) == CROSSINGS_OK);
+    return NULL;
+}
+
+static uint32_t received; /* numbers */
+
+static void receive_number(crossings_channel *channel) {
+    uint32_t number;
+    size_t size;
+    EXPECT(crossings_receive(channel, &number, sizeof number, &size, -1) == CROSSINGS_OK && number == received);
+    received++;
+}
+
+/* It is canceled at the first system call that is a cancellation point. */
+static void *receive_canceled(void *end) {
+    pthread_cancel(pthread_self());
+    while (received < NUMBERS)
+        receive_number(end);
+    return NULL;
+}
+
+static void a_canceled_call_loses_no_message(void) {
+    crossings_channel *other, *channel = open_two(&other);
+    pthread_t sending, receiving;
+    alarm(60);
+    is_asleep = false;
+    EXPECT(pthread_create(&sending, NULL, send_numbers, other) == 0);
+    while (!is_asleep)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); /* the sender waits for room */
+    EXPECT(pthread_create(&receiving, NULL, receive_canceled, channel) == 0);
+    EXPECT(pthread_join(receiving, NULL) == 0);
+    while (received < NUMBERS)
+        receive_number(channel);
+    EXPECT(pthread_join(sending, NULL) == 0);
+    crossings_close(other);
+    crossings_close(channel);
+}
+
 /* A program that sends a heartbeat now and then, and otherwise polls. */
 static void a_poller_that_also_sends_learns_of_the_end(void) {
     enum { LOOKS = 200000, LOOKS_PER_SEND = 1000 };
@@ -695,6 +754,7 @@ static const struct {
     {"so does a child with the same pid", so_does_a_child_with_the_same_pid},
     {"a wait without descriptors does not spin, and gets its message", a_wait_without_descriptors_does_not_spin},
     {"where send() and recvmmsg() are refused, the doorbell uses other calls", the_doorbell_uses_other_calls},
+    {"a thread with its own table of descriptors listens", a_thread_with_its_own_descriptors_listens},
     {"the mode of a socket's file does not depend on the umask", a_mode_does_not_depend_on_the_umask},
     {"a timer does not shorten the wait for the folder's lock", a_timer_does_not_shorten_the_wait_for_the_lock},
     {"no packet leaves a descriptor, whatever the maker of the socket has set", no_packet_leaves_a_descriptor},
@@ -702,6 +762,7 @@ static const struct {
     {"opening over a full socket meets the time limit", a_full_socket_meets_the_time_limit},
     {"descriptors of other kinds are refused, and closed", other_descriptors_are_refused},
     {"a ring of the doorbell that a signal handler left is made up for", a_ring_that_was_left_is_made_up_for},
+    {"a call that is canceled loses no message", a_canceled_call_loses_no_message},
     {"a program that polls and also sends learns of the end", a_poller_that_also_sends_learns_of_the_end},
     {"opening without a time limit waits for room in the socket", minus_one_waits_for_room},
     {"packets that cannot be seen are closed by another thread, whatever stack it needs",
