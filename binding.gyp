@@ -44,6 +44,7 @@
       'c-bench/trace/descriptors.c',
       'c-bench/trace/ending.c',
       'c-bench/trace/events.c',
+      'c-bench/trace/outside.c',
       'c-bench/trace/process.c',
       'c-bench/trace/program.c',
       'c-bench/trace/sockets.c',
@@ -251,6 +252,13 @@
       'target_name': 'crossings-hang',
       'type': 'executable',
       'sources': ['test/hang.c'],
+    },
+    {
+      # For the tests: programs that wait for a process that is not traced.
+      'target_name': 'crossings-woken',
+      'type': 'executable',
+      'sources': ['test/woken.c'],
+      'libraries': ['-lrt'],
     },
     {
       # For the tests: mechanisms that lose, duplicate, reorder and alter messages.

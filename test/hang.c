@@ -1,10 +1,15 @@
 /* For the tests of the tracer: a program that does or hangs as its argument says. */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,6 +124,131 @@ static void keep_own_end_for_a_second(void) {
     keep_own_end();
 }
 
+static void ignore_signal(int signal) {
+    (void)signal;
+}
+
+/* As keep_own_end(), with handlers of signals that the kernel sends, not other processes. */
+static void keep_own_end_with_handlers(void) {
+    signal(SIGPIPE, ignore_signal);
+    signal(SIGCHLD, ignore_signal);
+    signal(SIGPROF, ignore_signal);
+    signal(SIGURG, ignore_signal);
+    keep_own_end();
+}
+
+static void lock_range(int fd) {
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    if (fcntl(fd, F_OFD_SETLKW, &range))
+        exit(2);
+}
+
+static void lock_whole(int fd) {
+    if (flock(fd, LOCK_EX))
+        exit(2);
+}
+
+/* A new file in the current folder. */
+static int open_own(void) {
+    char name[] = "hang-XXXXXX";
+    int fd = mkostemp(name, O_CLOEXEC);
+    if (fd < 0)
+        exit(2);
+    return fd;
+}
+
+/* A second descriptor that is not a copy: locks through the two exclude each other. */
+static int open_again(int fd) {
+    char name[64];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    int again = open(name, O_RDWR | O_CLOEXEC);
+    if (again < 0)
+        exit(2);
+    return again;
+}
+
+static void remove_name(int fd) {
+    char link[64], name[64] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (readlink(link, name, sizeof name - 1) < 0 || unlink(name))
+        exit(2);
+}
+
+/* Both processes lock a file, and then the file that the other one has locked. */
+static void lock_files(void (*lock)(int)) {
+    int files[] = {open_own(), open_own()}, locked[2];
+    char byte = 'x';
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, locked))
+        exit(2);
+    int side = fork() == 0;
+    int own = open_again(files[side]), other = open_again(files[!side]);
+    lock(own);
+    if (write(locked[side], &byte, 1) < 0 || read(locked[side], &byte, 1) < 0)
+        exit(2);
+    remove_name(own);
+    lock(other);
+}
+
+static void lock_files_in_two_orders(void) {
+    lock_files(lock_whole);
+}
+
+static void lock_ranges_in_two_orders(void) {
+    lock_files(lock_range);
+}
+
+static void *share(int fd) {
+    void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
+    if (memory == MAP_FAILED || (fd >= 0 && ftruncate(fd, 4096)))
+        exit(2);
+    return memory;
+}
+
+/* Two processes wait for a semaphore that neither posts. */
+static void await_in(void *memory) {
+    sem_t *semaphore = memory;
+    if (sem_init(semaphore, 1, 0))
+        exit(2);
+    fork();
+    sem_wait(semaphore);
+}
+
+static void await_in_anonymous_memory(void) {
+    await_in(share(-1));
+}
+
+static void await_in_memfd(void) {
+    await_in(share(memfd_create("semaphore", MFD_CLOEXEC)));
+}
+
+static void await_in_removed_file(void) {
+    int fd = open_own();
+    remove_name(fd);
+    await_in(share(fd));
+}
+
+/* Two processes lock two mutexes of a named file in different orders. */
+static void lock_mutexes_of_a_file(void) {
+    int fd = open_own();
+    pthread_mutex_t *mutexes = share(fd);
+    pthread_mutexattr_t shared;
+    int pair[2];
+    char byte = 'x';
+    pthread_mutexattr_init(&shared);
+    pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    pthread_mutex_init(&mutexes[0], &shared);
+    pthread_mutex_init(&mutexes[1], &shared);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+        exit(2);
+    int side = fork() == 0;
+    pthread_mutex_lock(&mutexes[side]);
+    if (write(pair[side], &byte, 1) < 0 || read(pair[side], &byte, 1) < 0)
+        exit(2);
+    if (side == 0)
+        usleep(200000);
+    pthread_mutex_lock(&mutexes[!side]);
+}
+
 static void *sleep_briefly(void *nothing) {
     usleep(1000);
     return nothing;
@@ -160,6 +290,13 @@ int main(int argument_count, char **arguments) {
         {"keep-own-end", keep_own_end},
         {"keep-own-end-of-many", keep_own_end_of_many},
         {"keep-own-end-for-a-second", keep_own_end_for_a_second},
+        {"keep-own-end-with-handlers", keep_own_end_with_handlers},
+        {"lock-files-in-two-orders", lock_files_in_two_orders},
+        {"lock-ranges-in-two-orders", lock_ranges_in_two_orders},
+        {"await-in-anonymous-memory", await_in_anonymous_memory},
+        {"await-in-memfd", await_in_memfd},
+        {"await-in-removed-file", await_in_removed_file},
+        {"lock-mutexes-of-a-file", lock_mutexes_of_a_file},
         {"pass-odd-sizes", pass_odd_sizes},
         {"pass-odd-control", pass_odd_control},
         {"lock-in-two-orders", lock_in_two_orders},

@@ -205,6 +205,40 @@ describeWhereAllowed('why a program hangs:', () => {
     expect(text).toContain(`whose other end, Unix socket A, only crossings-hang ${parent} holds`);
   });
 
+  const inFolder = { spawn: { stdio: [nowhere, nowhere, nowhere, 'pipe'], cwd: folder } };
+  test.each([
+    ['locks of files, flock()', 'lock-files-in-two-orders', ['flock', 'flock']],
+    ['locks of files, fcntl()', 'lock-ranges-in-two-orders', ['fcntl', 'fcntl']],
+    ['two mutexes in a mapped file', 'lock-mutexes-of-a-file', ['futex', 'futex']],
+  ])('two processes that take %s in different orders', async (_, what, calls) => {
+    const trace = await hang(what, inFolder);
+    const { waits } = stuckOf(trace);
+    const [parent, child] = trace.processes.map(({ pid }) => pid);
+    expect(waits.map(({ call }) => call)).toEqual(calls);
+    expect(waits.map(({ pid, heldBy }) => [pid, heldBy.map((holder) => holder.pid)])).toEqual([
+      [parent, [child]],
+      [child, [parent]],
+    ]);
+  });
+
+  test.each([
+    ['anonymous memory', 'await-in-anonymous-memory'],
+    ['a memfd', 'await-in-memfd'],
+    ['a file that was removed', 'await-in-removed-file'],
+  ])('two processes that wait for a semaphore in %s, which only they have', async (_, what) => {
+    const { waits } = stuckOf(await hang(what, inFolder));
+    expect(waits.map(({ call }) => call)).toEqual(['futex', 'futex']);
+  });
+
+  test('a reader that keeps its own write end open, and handles signals of the kernel', async () => {
+    expect(stuckOf(await hang('keep-own-end-with-handlers')).text).toContain('so it never sees the end of file.');
+  });
+
+  testInCi('a child that hangs, started by a shell, which handles Ctrl-C', async () => {
+    const { waits } = stuckOf(await record(['bash', '-c', '"$0" keep-own-end; true', built('crossings-hang')]));
+    expect(waits.map(({ call }) => call)).toEqual(['wait4', 'read']);
+  });
+
   test('a program that a timer will end is not deadlocked', async () => {
     const { ended, signal, stuck } = check(await hang('keep-own-end-for-a-second'));
     expect({ ended, signal, stuck }).toEqual({ ended: 'exited', signal: 'SIGALRM', stuck: null });

@@ -219,13 +219,13 @@ static void print_made(const struct tracee *tracee, const char *name, int64_t re
 }
 
 void print_exit(const struct tracee *tracee, const char *name, int64_t result) {
-    static const char *const changers[] = {"bind", "listen", "connect", "getsockopt"};
+    static const char *const changers[] = {"bind", "listen", "connect", "getsockopt", "setsockopt"};
     event_array("made");
     if (result >= 0)
         print_made(tracee, name, result);
     event_array_close();
     for (size_t i = 0; !front->in_step && i < sizeof changers / sizeof *changers; i++)
-        if (strcmp(changers[i], name) == 0) { /* the socket's ends are other ones now */
+        if (strcmp(changers[i], name) == 0) { /* the socket has other ends or time limits now */
             event_array("changed");
             print_full_descriptor(tracee, (int)tracee->arguments[0]);
             event_array_close();

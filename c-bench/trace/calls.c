@@ -83,6 +83,7 @@ const struct pointer pointers[] = {
     {"socketpair", 3, EXIT, FIXED, 8},
     {"futex", 0, ENTRY, FIXED, 4},
     {"clone3", 0, ENTRY, SIZED, 1},
+    {"rt_sigaction", 1, ENTRY, FIXED, 8},
     {"poll", 0, ENTRY, POLL_LIST, 1},
     {"poll", 0, EXIT, POLL_LIST, 1},
     {"ppoll", 0, ENTRY, POLL_LIST, 1},

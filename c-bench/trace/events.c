@@ -6,6 +6,7 @@
 #include "../common/syscalls.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -121,6 +122,8 @@ static void print_futex(const struct tracee *tracee) {
         event_string(NULL, text);
     }
     event_array_close();
+    if (!(tracee->arguments[1] & FUTEX_PRIVATE_FLAG))
+        print_sharing(tracee, tracee->arguments[0]);
 }
 
 static void print_task(const struct tracee *tracee) {
@@ -140,8 +143,12 @@ static void print_task(const struct tracee *tracee) {
             event_string(NULL, text);
         }
         event_array_close();
-        if (strcmp(syscall_name(tracee->number), "futex") == 0)
+        const char *call = syscall_name(tracee->number);
+        if (strcmp(call, "futex") == 0)
             print_futex(tracee);
+        if (strcmp(call, "flock") == 0 || strcmp(call, "fcntl") == 0)
+            print_locks(tracee, call);
+        print_signals(tracee);
     }
     if (tracee->pid == tracee->tid)
         print_all_descriptors(tracee, "descriptors");

@@ -50,6 +50,10 @@ long tracee_status(const struct tracee *tracee, const char *key) {
     return strtol(status_of(tracee, line), NULL, 10);
 }
 
+void tracee_mask(const struct tracee *tracee, const char *key, char mask[20]) {
+    snprintf(mask, 20, "0x%.16s", status_of(tracee, key));
+}
+
 void tracee_name(const struct tracee *tracee, char name[16]) {
     name[0] = '\0';
     sscanf(status_of(tracee, "Name:\t"), "%15[^\n]", name);

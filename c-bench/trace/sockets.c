@@ -103,6 +103,16 @@ static uint64_t unix_peer(uint64_t inode) {
     return 0;
 }
 
+/* True if its calls do not sleep longer than a given time. */
+static bool has_time_limit(int socket) {
+    struct timeval read_limit = {0}, write_limit = {0};
+    socklen_t length = sizeof read_limit;
+    getsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &read_limit, &length);
+    length = sizeof write_limit;
+    getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &write_limit, &length);
+    return read_limit.tv_sec || read_limit.tv_usec || write_limit.tv_sec || write_limit.tv_usec;
+}
+
 static void print_ends(int copy, uint64_t inode) {
     union address address;
     socklen_t length = sizeof address;
@@ -111,6 +121,8 @@ static void print_ends(int copy, uint64_t inode) {
     event_integer("kind", (uint64_t)option_of(copy, SO_TYPE));
     if (option_of(copy, SO_ACCEPTCONN) == 1)
         event_integer("listens", 1);
+    if (has_time_limit(copy))
+        event_integer("limited", 1);
     if (getsockname(copy, &address.any, &length) == 0)
         print_address("local", &address, length);
     length = sizeof address;

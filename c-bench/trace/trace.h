@@ -88,6 +88,8 @@ uint64_t tracee_switches(const struct tracee *tracee);
 char tracee_state(const struct tracee *tracee);
 /* A number in its status file, such as "Tgid" or "PPid". */
 long tracee_status(const struct tracee *tracee, const char *key);
+/* A set of signals in its status file, such as "\nSigCgt:\t", as hexadecimal. */
+void tracee_mask(const struct tracee *tracee, const char *key, char mask[20]);
 /* Its name, of at most 15 bytes. */
 void tracee_name(const struct tracee *tracee, char name[16]);
 
@@ -105,6 +107,15 @@ void print_all_descriptors(const struct tracee *tracee, const char *key);
 /* Add the members "args", "fds" and "in" at a call's entry, and "made" and "out" at its exit. */
 void print_entry(const struct tracee *tracee, const char *name);
 void print_exit(const struct tracee *tracee, const char *name, int64_t result);
+
+/* ---- outside.c: what processes that are not traced could use to wake a thread ---- */
+
+/* Add the signals that the process catches and those that the thread blocks: "caught" and "blocked". */
+void print_signals(const struct tracee *tracee);
+/* Add "sharing" if the address is in a shared mapping: its path, and whether processes that are not traced have it. */
+void print_sharing(const struct tracee *tracee, uint64_t address);
+/* Add "locks" if the call waits for a lock: who holds locks of the file, and whether these are all of its locks. */
+void print_locks(const struct tracee *tracee, const char *call);
 
 /* ---- events.c: prints one line of JSON for each event ---- */
 

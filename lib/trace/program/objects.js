@@ -12,7 +12,7 @@ const { printable } = require('../values.js');
  * @property {number} [mode]
  * @property {number} [closedByExec]
  * @property {number} [number] of an eventfd
- * @property {{family: number, kind: number, listens?: number, local?: string, remote?: string, peer?: number}} [socket]
+ * @property {{family: number, kind: number, listens?: number, limited?: number, local?: string, remote?: string, peer?: number}} [socket]
  */
 /**
  * @typedef {object} ProgramObject
@@ -20,7 +20,7 @@ const { printable } = require('../values.js');
  * @property {string} kind
  * @property {string} name such as "pipe A"
  * @property {number | null} peer the other end of a socket
- * @property {boolean} [outside] it existed before the program, so others may hold it, too
+ * @property {boolean} [outside] it existed before the program or has a name, so others may hold it, too
  * @property {boolean} [listens]
  * @property {string} [local] addresses of a socket
  * @property {string} [remote]
@@ -43,6 +43,8 @@ const KINDS = [
   [/^\/dev\/(pts\/\d+|tty\d*|console)$/, 'terminal'],
   [/^\/dev\/shm\//, 'shm'],
 ];
+const REMOVED = / \(deleted\)$/;
+const SOCK_DGRAM = 2;
 /** By the file type in the mode. @type {Record<number, string>} */
 const FILE_KINDS = { 4096: 'pipe', 8192: 'device', 16384: 'folder', 24576: 'device' };
 
@@ -55,7 +57,8 @@ function kindOf({ target, mode = 0 }) {
 function keyOf({ target, device, inode, number }) {
   if (number !== undefined) return `eventfd:${number}`;
   if (target.startsWith('anon_inode:')) return null;
-  return target.startsWith('pipe:') || target.startsWith('socket:') ? target : `${device}:${inode}:${target}`;
+  if (target.startsWith('pipe:') || target.startsWith('socket:')) return target;
+  return `${device}:${inode}:${target.replace(REMOVED, '')}`; // a file is the same after its name is removed
 }
 
 /** A, B, ... Z, AA, AB, ... @param {number} n from 0 @returns {string} */
@@ -98,6 +101,10 @@ class Objects {
     this.awaited = new Map();
     /** Listening sockets by their address. @type {Map<string, number>} */
     this.listeners = new Map();
+    /** Sockets that take datagrams from any process that knows their name. @type {Set<number>} */
+    this.mailboxes = new Set();
+    /** Sockets whose calls have a time limit. @type {Set<number>} */
+    this.timed = new Set();
   }
 
   /** The object of a descriptor, which is added if it is new. @param {RawDescriptor} raw */
@@ -113,7 +120,8 @@ class Objects {
   add(raw, key) {
     const id = this.list.length;
     const kind = kindOf(raw);
-    this.list.push({ id, kind, name: this.nameOf(kind, raw), peer: null });
+    const named = kind === 'pipe' && raw.target.startsWith('/'); // any process can open it
+    this.list.push({ id, kind, name: this.nameOf(kind, raw), peer: null, ...(named ? { outside: true } : {}) });
     if (key !== null) this.byKey.set(key, id);
     const waiting = key === null ? undefined : this.awaited.get(key);
     if (waiting !== undefined) this.connect(waiting, id);
@@ -122,7 +130,7 @@ class Objects {
 
   /** @param {string} kind @param {RawDescriptor} raw */
   nameOf(kind, raw) {
-    const path = printable(raw.target.replace(/ \(deleted\)$/, ''));
+    const path = printable(raw.target.replace(REMOVED, ''));
     if (kind === 'memfd') return `memfd ${path.slice('/memfd:'.length)}`;
     if (!NAMED_BY_LETTER.includes(kind) || (kind === 'pipe' && path.startsWith('/'))) return path;
     const label = kind === 'socket' ? labelOf(raw) : kind === 'other' ? path.slice('anon_inode:'.length) : kind;
@@ -138,10 +146,12 @@ class Objects {
   }
 
   /** @param {number} id @param {NonNullable<RawDescriptor['socket']>} socket */
-  connectByAddress(id, { family, listens, local, remote, peer }) {
+  connectByAddress(id, { family, kind, listens, limited, local, remote, peer }) {
     const object = this.list[id];
     if (local) object.local = local;
     if (remote) object.remote = remote;
+    if (limited) this.timed.add(id);
+    if (kind === SOCK_DGRAM && local) this.mailboxes.add(id);
     if (listens) {
       object.listens = true;
       if (local) this.listeners.set(local, id);

@@ -8,6 +8,7 @@ const { printable, quoted } = require('../values.js');
 const { Descriptors } = require('./descriptors.js');
 const { excessOf } = require('./limits.js');
 const { Objects } = require('./objects.js');
+const { Outside } = require('./outside.js');
 const { explain } = require('./stuck.js');
 const { Causes } = require('./causes.js');
 const { Lines, markIn, PRELOAD } = require('../node/marks.js');
@@ -61,9 +62,6 @@ const CLONES = new Set(['clone', 'clone3', 'fork', 'vfork']);
 const CLONE_FILES = 0x400;
 const CLOSE_RANGE_CLOEXEC = 4;
 const EPOLL_CTL_DEL = 2;
-const TIMER_CALLS = ['alarm', 'setitimer', 'timer_settime'];
-const SOL_SOCKET = 1;
-const SOCKET_TIME_LIMITS = [20, 21, 66, 67]; // SO_RCVTIMEO, SO_SNDTIMEO
 
 /** @param {number} number */
 const signalName = (number) => signalNames.get(number) ?? `signal ${number}`;
@@ -83,10 +81,7 @@ class Recorder {
     /** @type {ProgramCall[]} */
     this.events = [];
     this.causes = new Causes(this.objects);
-    /** Processes that get a signal from a timer. @type {Set<number>} */
-    this.timers = new Set();
-    /** Sockets whose calls have a time limit. @type {Set<number>} */
-    this.timed = new Set();
+    this.outside = new Outside(this.objects);
     /** What each epoll watches, by descriptor. @type {Map<number, Map<number, number>>} */
     this.watched = new Map();
     /** @type {Map<number, Process>} those that live */
@@ -190,6 +185,7 @@ class Recorder {
     this.alive.set(pid, whole);
     this.processes.push(whole);
     this.lines?.born(pid, this.creatorIn(parent)?.tid);
+    this.outside.fork(parent, pid);
     if (whole.parent !== null) this.descriptors.fork(parent, pid, this.sharesFiles(parent), start);
   }
 
@@ -212,12 +208,14 @@ class Recorder {
     if (!process) return;
     const when = this.seen(this.at(t));
     this.lines?.exec(pid, tid);
+    this.outside.exec(pid, program);
     Object.assign(process, { name, command });
     for (const thread of process.threads) if (thread.tid === tid) thread.name = name;
     this.descriptors.seeAll(pid, descriptors, when, listedTo);
     // What the command was given may be held by others, too.
     if (pid === this.first && this.events.length === 0) {
       for (const object of this.objects.list) object.outside = true;
+      this.outside.isUnsure ||= listedTo !== undefined;
     }
     if (owner !== undefined && owner !== user) {
       this.notes.push(`${program} is set-user-ID, which has no effect while it is traced: it ran as user ${user}.`);
@@ -263,6 +261,7 @@ class Recorder {
     const { pid, name, end, args } = raw;
     const failed = raw.result.startsWith('-');
     const number = (/** @type {number} */ i) => Number(BigInt.asIntN(32, BigInt(args[i])));
+    raw.known = this.objects.list.length;
     if (name === 'close' && !failed) raw.closed = this.descriptors.close(pid, number(0), end);
     if (name === 'close_range' && !failed && !(number(2) & CLOSE_RANGE_CLOEXEC)) {
       const last = Number(BigInt.asUintN(32, BigInt(args[1])));
@@ -278,14 +277,14 @@ class Recorder {
     );
     if (name === 'socketpair' && raw.madeObjects.length === 2)
       this.objects.connect(raw.madeObjects[0], raw.madeObjects[1]);
-    if (name === 'alarm' && args[0] === '0x0') this.timers.delete(pid);
-    else if (TIMER_CALLS.includes(name) && !failed) this.timers.add(pid);
-    if (name === 'setsockopt' && number(1) === SOL_SOCKET && SOCKET_TIME_LIMITS.includes(number(2))) {
-      for (const object of raw.objects) this.timed.add(object);
-    }
     if (name === 'epoll_ctl' && !failed) this.watch(raw, number(1), number(2));
     const rights = raw.name === 'recvmsg' ? (raw.out[1]?.rights ?? []) : [];
-    for (const right of rights) this.descriptors.see(pid, right, end);
+    raw.received = rights.map((/** @type {RawDescriptor} */ right) => this.descriptors.see(pid, right, end));
+    const given = raw.name === 'sendmsg' ? (raw.in[1]?.rights ?? []) : [];
+    raw.sent = given.flatMap(
+      (/** @type {RawDescriptor} */ { fd }) => this.descriptors.table(pid).get(fd)?.object ?? [],
+    );
+    this.outside.learn(raw);
     if (name === 'prctl' && raw.in[1] !== undefined) {
       const process = this.alive.get(pid);
       const thread = process?.threads.find(({ tid }) => tid === raw.tid);
@@ -381,13 +380,13 @@ class Recorder {
   /** @param {Line} line */
   takeSnapshot(line) {
     const t = this.seen(this.at(line.t));
-    this.explained = explain(this, line.tasks);
     for (const task of line.tasks) {
       if (task.descriptors && this.alive.has(task.pid))
         this.descriptors.seeAll(task.pid, task.descriptors, t, task.listedTo);
       const thread = this.alive.get(task.pid)?.threads.find(({ tid }) => tid === task.tid);
       if (thread) thread.name = task.name;
     }
+    this.explained = explain(this, line.tasks);
     if (line.why === 'quiet') return;
     Object.assign(this.ended, { why: line.why, t });
     for (const { tid, t: began } of line.tasks) this.unfinished(tid, began === undefined ? t : this.at(began));

@@ -1,10 +1,14 @@
 'use strict';
 // Why nothing happens: what each thread of a program waits for, who could wake it, and whether they all wait for each
 // other. A thread is deadlocked if only deadlocked threads could wake it. A thread that waits for a clock, a signal or a
-// process outside the program can still be woken, so it is not deadlocked.
+// process outside the program (outside.js) can still be woken, so it is not deadlocked; nor is one that sleeps in a call
+// that is not understood here.
 
 /** @typedef {InstanceType<typeof import('./recorder.js').Recorder>} Recorder */
-/** @typedef {{pid: number, tid: number, name: string, state: string, call: string | null, t?: number, args?: string[], words?: string[]}} Task */
+/**
+ * @typedef {{pid: number, tid: number, name: string, state: string, call: string | null, t?: number, args?: string[], words?: string[],
+ *   caught?: string, blocked?: string, sharing?: {path: string, outside?: number}, locks?: {heldBy: Holder[], all: number}}} Task
+ */
 /** @typedef {{pid: number, fd: number | null, tid?: number}} Holder */
 /**
  * @typedef {object} Wait what one thread waits for
@@ -14,6 +18,7 @@
  * @property {number | null} object
  * @property {number | null} fd
  * @property {Holder[]} heldBy
+ * @property {boolean} [owned] only the thread that has what it waits for can end it: no handler of a signal can
  * @property {number[]} wakers the threads that could wake it, if it is by 'inside'
  */
 /** @typedef {{pid: number, tid: number, event: number | null, call: string, object: number | null, fd: number | null, heldBy: Holder[]}} StuckWait */
@@ -49,6 +54,9 @@ class Scene {
     this.recorder = recorder;
     this.tasks = tasks;
     this.objects = recorder.objects.list;
+    this.outside = recorder.outside;
+    /** By process. @type {Map<number, {signals: string[], children: boolean}>} */
+    this.handled = new Map();
   }
 
   /** @param {number} pid */
@@ -75,8 +83,36 @@ class Scene {
     return listed(pids.map((pid) => (pid === own && fds.length ? itself : this.processName(pid))));
   }
 
-  /** @param {Task} task @returns {Wait} */
+  /** What a thread waits for, unless a handler of a signal runs before. @param {Task} task @returns {Wait} */
   waitOf(task) {
+    const wait = this.sleepOf(task);
+    if (wait.by !== 'inside' || wait.owned) return wait;
+    const { signals, children } = this.handledBy(task.pid);
+    if (signals.length)
+      return { ...wait, by: 'outside', text: `${wait.text}, or until it handles ${signals.slice(0, 3).join(' or ')}` };
+    if (!children) return wait;
+    return { ...wait, wakers: [...wait.wakers, ...this.threadsOfAll(this.childrenOf(task.pid))] };
+  }
+
+  /** The signals that a process handles, and whether it is told of the end of its children. @param {number} pid */
+  handledBy(pid) {
+    const known = this.handled.get(pid);
+    if (known) return known;
+    const threads = this.threadsOf(pid);
+    const handled = { signals: this.outside.signalsTo(threads), children: this.outside.hearsOfChildren(threads) };
+    this.handled.set(pid, handled);
+    return handled;
+  }
+
+  /** @param {number} pid @returns {Holder[]} */
+  childrenOf(pid) {
+    return this.recorder.processes
+      .filter((process) => process.parent === pid && process.end === null)
+      .map((child) => ({ pid: child.pid, fd: null }));
+  }
+
+  /** @param {Task} task @returns {Wait} */
+  sleepOf(task) {
     const { call, args = [], pid } = task;
     const signed = (/** @type {number} */ i) => Number(BigInt.asIntN(32, BigInt(args[i] ?? '0x0')));
     const wait = (/** @type {Wait['by']} */ by, /** @type {string} */ text, /** @type {Partial<Wait>} */ more = {}) => {
@@ -95,40 +131,40 @@ class Scene {
         : wait('outside', this.eventsOf(first), about);
     }
     if (limited) return wait('time', 'with a time limit');
-    if (this.recorder.timers.has(pid)) return wait('time', 'until its timer sends a signal, at the latest');
+    if (this.outside.timers.has(pid)) return wait('time', 'until its timer sends a signal, at the latest');
     if (SIGNAL_WAITS[call]) return wait('outside', `until ${SIGNAL_WAITS[call]} arrives`);
     if (call === 'futex') return { ...wait('inside', ''), ...this.futex(task, signed) };
     if (call === 'wait4' || call === 'waitid') {
       const wanted = call === 'wait4' ? signed(0) : signed(0) === 1 ? signed(1) : -1;
-      const children = this.recorder.processes.filter(
-        (process) => process.parent === pid && process.end === null && (wanted <= 0 || process.pid === wanted),
-      );
-      const heldBy = children.map((child) => ({ pid: child.pid, fd: null }));
-      const wakers = children.flatMap((child) => this.threadsOf(child.pid)).map((waker) => waker.tid);
-      const text = `until ${children.length > 1 ? 'one of its children' : 'its child'} ${this.namesOf(heldBy, pid)} ends`;
-      return children.length ? wait('inside', text, { heldBy, wakers }) : wait('outside', 'for a child process');
+      const heldBy = this.childrenOf(pid).filter((child) => wanted <= 0 || child.pid === wanted);
+      const wakers = this.threadsOfAll(heldBy);
+      const text = `until ${heldBy.length > 1 ? 'one of its children' : 'its child'} ${this.namesOf(heldBy, pid)} ends`;
+      return heldBy.length ? wait('inside', text, { heldBy, wakers }) : wait('outside', 'for a child process');
     }
     const fd = signed(0);
     const object = call === 'poll' || call === 'ppoll' ? undefined : first;
     if (call === 'poll' || call === 'ppoll') return { ...wait('outside', ''), ...this.polled(task) };
     if (object === undefined) return wait('outside', '');
     const about = { object, fd };
-    const { name, kind, outside, peer, local } = this.objects[object];
+    const { name, kind, peer, local } = this.objects[object];
     const on = `on ${name} (descriptor ${fd})`;
-    if (this.recorder.timed.has(object)) return wait('time', `${on}, with a time limit`, about);
+    if (this.recorder.objects.timed.has(object)) return wait('time', `${on}, with a time limit`, about);
     if (call === 'accept' || call === 'accept4') return wait('outside', `for a connection to ${local ?? name}`, about);
     if (call === 'flock' || call === 'fcntl') {
-      const heldBy = this.recorder.descriptors.holders(object).filter((holder) => holder.pid !== pid);
-      const wakers = this.threadsOfAll(heldBy);
+      const all = task.locks?.heldBy ?? [];
+      const others = all.filter((holder) => holder.pid !== pid);
+      const heldBy = others.length ? others : all;
       const text = `for a lock on ${name} (descriptor ${fd})`;
-      if (!heldBy.length) return wait('outside', text, about);
-      return wait('inside', `${text}, which ${this.namesOf(heldBy, pid)} also has open`, { ...about, heldBy, wakers });
+      if (!heldBy.length || !task.locks?.all) return wait('outside', text, about);
+      const wakers = this.threadsOfAll(heldBy);
+      return wait('inside', `${text}, which ${this.namesOf(heldBy, pid)} holds`, { ...about, heldBy, wakers });
     }
     const reads = READS.includes(call);
     if (!reads && !WRITES.includes(call)) return wait('outside', on, about);
-    if (outside || !['pipe', 'socket', 'eventfd'].includes(kind)) return wait('outside', on, about);
     if (kind === 'socket' && peer === null)
       return wait('outside', `${on}, whose other end is outside the program`, about);
+    if (!['pipe', 'socket', 'eventfd'].includes(kind) || this.outside.reaches(object))
+      return wait('outside', on, about);
     const end = kind === 'socket' ? /** @type {number} */ (peer) : object;
     const wanted = reads ? 'write' : 'read';
     const heldBy = this.recorder.descriptors.holders(
@@ -159,24 +195,31 @@ class Scene {
   }
 
   /** @param {Task} task @param {(i: number) => number} signed @returns {Partial<Wait>} */
-  futex({ pid, tid, args = [], words = [] }, signed) {
+  futex(task, signed) {
+    const { pid, tid, args = [], words = [] } = task;
     const operation = signed(1) & 0x7f;
     if (![0, 6, 9, 11, 13].includes(operation)) return { by: 'nothing' };
-    const others = this.tasks.filter((task) => task.tid !== tid);
+    const others = this.tasks.filter((other) => other.tid !== tid);
     const isPrivate = (signed(1) & 128) !== 0;
-    const joined = others.find((task) => task.pid === pid && task.tid === signed(2));
+    const joined = others.find((other) => !task.sharing && other.pid === pid && other.tid === signed(2));
     if (joined) {
       const text = `sleeps in futex() until thread ${joined.tid} ends`;
-      return { text, wakers: [joined.tid], heldBy: [{ pid, fd: null, tid: joined.tid }] };
+      return { text, owned: true, wakers: [joined.tid], heldBy: [{ pid, fd: null, tid: joined.tid }] };
     }
     // A mutex of glibc is a word, a count, and the thread that holds it.
-    const owner = this.tasks.find((task) => task.pid === pid && task.tid === Number(words[2]));
+    const owner = this.tasks.find(
+      (other) => (other.pid === pid || task.sharing) && other.tid === Number(words[2]), // one of another process, too
+    );
     if (owner && Number(words[0]) === MUTEX_CONTENDED) {
       const text = `sleeps in futex() on the mutex at ${args[0]}, which ${owner.tid === tid ? 'it' : `thread ${owner.tid}`} holds`;
-      return { text, wakers: [owner.tid], heldBy: [{ pid, fd: null, tid: owner.tid }] };
+      return { text, owned: true, wakers: [owner.tid], heldBy: [{ pid: owner.pid, fd: null, tid: owner.tid }] };
     }
-    const able = isPrivate ? others.filter((task) => task.pid === pid) : others;
-    const wakers = able.length ? able.map((task) => task.tid) : [tid];
+    if (!isPrivate && this.outside.sharesFutex(task)) {
+      const text = `sleeps in futex() on the word at ${args[0]}, in memory that other programs can share`;
+      return { by: 'outside', text };
+    }
+    const able = isPrivate ? others.filter((other) => other.pid === pid) : others;
+    const wakers = able.length ? able.map((other) => other.tid) : [tid];
     const which = able.length
       ? isPrivate
         ? ', which only its own process can wake'
@@ -202,8 +245,8 @@ class Scene {
     if (!objects.length || objects.length !== Number(args[1])) return { text };
     const heldBy = [];
     for (const id of objects) {
-      const { kind, outside, peer } = this.objects[id];
-      if (outside || (kind !== 'pipe' && (kind !== 'socket' || peer === null))) return { text };
+      const { kind, peer } = this.objects[id];
+      if ((kind !== 'pipe' && kind !== 'socket') || this.outside.reaches(id)) return { text };
       const own = (/** @type {string | null} */ end) =>
         this.recorder.descriptors.holders(id, (held) => held === end).some((holder) => holder.pid === pid);
       const wanted = kind === 'socket' ? null : own('read') ? 'write' : 'read';

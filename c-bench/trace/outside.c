@@ -1,0 +1,234 @@
+/*
+ * What a process that is not traced could use to wake a sleeping thread: memory that it can map, too, a lock of a file,
+ * and a signal. lib/trace/program/outside.js decides what follows.
+ */
+#include "trace.h"
+
+#include "../common/ndjson.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#define F_OFD_SETLKW_NUMBER 38 /* some headers do not declare it */
+#define MAX_LOCKS 64           /* of one file */
+#define LOCK_TEXT 160
+
+/* ---- Signals ---- */
+
+void print_signals(const struct tracee *tracee) {
+    char mask[20];
+    tracee_mask(tracee, "\nSigCgt:\t", mask);
+    event_string("caught", mask);
+    tracee_mask(tracee, "\nSigBlk:\t", mask);
+    event_string("blocked", mask);
+}
+
+/* ---- Shared memory ---- */
+
+struct mapping {
+    bool shared;
+    unsigned int major, minor;
+    unsigned long long inode;
+    char path[256]; /* "" if it has none */
+};
+
+static bool parse_mapping(const char *line, uint64_t *first, uint64_t *end, struct mapping *mapping) {
+    unsigned long long from, to;
+    char mode[5];
+    int at = 0;
+    mapping->path[0] = '\0';
+    if (sscanf(line, "%llx-%llx %4s %*x %x:%x %llu %n", &from, &to, mode, &mapping->major, &mapping->minor,
+               &mapping->inode, &at) < 6)
+        return false;
+    *first = from;
+    *end = to;
+    mapping->shared = mode[3] == 's';
+    snprintf(mapping->path, sizeof mapping->path, "%.*s", (int)strcspn(line + at, "\n"), line + at);
+    return true;
+}
+
+/* The mapping that an address is in. */
+static bool find_mapping(const struct tracee *tracee, uint64_t address, struct mapping *mapping) {
+    char path[64], line[512];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)tracee->tid);
+    FILE *file = fopen(path, "re");
+    for (uint64_t first, end; file && !found && fgets(line, sizeof line, file);)
+        found = parse_mapping(line, &first, &end, mapping) && address >= first && address < end;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static bool maps_file(const char *pid, const struct mapping *wanted) {
+    char path[64], line[512];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%.16s/maps", pid);
+    FILE *file = fopen(path, "re");
+    struct mapping mapping;
+    for (uint64_t first, end; file && !found && fgets(line, sizeof line, file);)
+        found = parse_mapping(line, &first, &end, &mapping) && mapping.shared && mapping.inode == wanted->inode &&
+                mapping.major == wanted->major && mapping.minor == wanted->minor;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static bool is_number(const char *text) {
+    return isdigit((unsigned char)text[0]);
+}
+
+static bool has_open(const char *pid, const struct mapping *wanted) {
+    char path[128];
+    struct stat status;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%.16s/fd", pid);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
+        snprintf(path, sizeof path, "/proc/%.16s/fd/%.16s", pid, entry->d_name);
+        found = is_number(entry->d_name) && stat(path, &status) == 0 && status.st_ino == wanted->inode &&
+                status.st_dev == makedev(wanted->major, wanted->minor);
+    }
+    if (folder)
+        closedir(folder);
+    return found;
+}
+
+/* True if a process that is not traced maps a file or has it open, as far as /proc may be read. */
+static bool is_used_outside(const struct mapping *mapping) {
+    DIR *processes = opendir("/proc");
+    bool found = false;
+    for (struct dirent *entry; processes && !found && (entry = readdir(processes));)
+        found = is_number(entry->d_name) && !find_tracee(atoi(entry->d_name)) &&
+                (maps_file(entry->d_name, mapping) || has_open(entry->d_name, mapping));
+    if (processes)
+        closedir(processes);
+    return found;
+}
+
+void print_sharing(const struct tracee *tracee, uint64_t address) {
+    struct mapping mapping;
+    if (!find_mapping(tracee, address, &mapping) || !mapping.shared)
+        return;
+    size_t length = strlen(mapping.path), suffix = sizeof " (deleted)" - 1;
+    bool removed = length > suffix && strcmp(mapping.path + length - suffix, " (deleted)") == 0;
+    event_open("sharing");
+    event_string("path", mapping.path);
+    /* A file without a name can only be mapped by a process that has it already. Memory without a file has the path
+     * /dev/zero; only descendants of the process that mapped it have it. */
+    if (removed && strncmp(mapping.path, "/dev/zero", 9) != 0 && is_used_outside(&mapping))
+        event_integer("outside", 1);
+    event_close();
+}
+
+/* ---- Locks of files ---- */
+
+struct lock {
+    char text[LOCK_TEXT]; /* such as "FLOCK ADVISORY WRITE 12 fd:01:345 0 EOF" */
+    bool known;           /* a traced process holds it */
+    int count;            /* how many have the same text */
+};
+
+/* The text of a lock without its number and with single spaces. False: it waits, or is of another kind or file. */
+static bool parse_lock(const char *line, const char *kind, uint64_t inode, char text[LOCK_TEXT]) {
+    char kinds[16], mode[16], access[16], pid[16], file[48], first[24], last[24];
+    if (sscanf(line, "%*d: %15s %15s %15s %15s %47s %23s %23s", kinds, mode, access, pid, file, first, last) != 7)
+        return false;
+    const char *number = strrchr(file, ':');
+    bool same_kind = strcmp(kind, "FLOCK") == 0 ? strcmp(kinds, kind) == 0
+                                                : strcmp(kinds, "POSIX") == 0 || strcmp(kinds, "OFDLCK") == 0;
+    if (!same_kind || !number || strtoull(number + 1, NULL, 10) != inode)
+        return false;
+    snprintf(text, LOCK_TEXT, "%s %s %s %s %s %s", kinds, access, pid, file, first, last);
+    return true;
+}
+
+static int read_locks(const char *kind, uint64_t inode, struct lock locks[MAX_LOCKS]) {
+    char line[256], text[LOCK_TEXT];
+    int count = 0;
+    FILE *file = fopen("/proc/locks", "re");
+    while (file && count < MAX_LOCKS && fgets(line, sizeof line, file)) {
+        if (!parse_lock(line, kind, inode, text))
+            continue;
+        int i = 0;
+        while (i < count && strcmp(locks[i].text, text) != 0)
+            i++;
+        if (i == count)
+            locks[count++] = (struct lock){.count = 0};
+        snprintf(locks[i].text, LOCK_TEXT, "%s", text);
+        locks[i].count++;
+    }
+    if (file)
+        fclose(file);
+    return count;
+}
+
+/* Find the locks that a descriptor of a traced process holds: they are in its fdinfo. Returns true if there are any. */
+static bool mark_held(const struct tracee *tracee, const char *fd, const char *kind, uint64_t inode, struct lock *locks,
+                      int count) {
+    char path[64], line[256], text[LOCK_TEXT];
+    bool holds = false;
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%.16s", (int)tracee->tid, fd);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file)) {
+        if (strncmp(line, "lock:\t", 6) != 0 || !parse_lock(line + 6, kind, inode, text))
+            continue;
+        holds = true;
+        for (int i = 0; i < count; i++)
+            if (strcmp(locks[i].text, text) == 0)
+                locks[i].known = true;
+    }
+    if (file)
+        fclose(file);
+    return holds;
+}
+
+static void print_holders(const struct tracee *tracee, const char *kind, const struct stat *wanted, struct lock *locks,
+                          int count) {
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)tracee->tid);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%.16s", (int)tracee->tid, entry->d_name);
+        if (is_number(entry->d_name) && stat(path, &status) == 0 && status.st_ino == wanted->st_ino &&
+            status.st_dev == wanted->st_dev && mark_held(tracee, entry->d_name, kind, wanted->st_ino, locks, count)) {
+            event_open(NULL);
+            event_integer("pid", (uint64_t)tracee->pid);
+            event_integer("fd", (uint64_t)atoi(entry->d_name));
+            event_close();
+        }
+    }
+    if (folder)
+        closedir(folder);
+}
+
+void print_locks(const struct tracee *tracee, const char *call) {
+    bool whole = strcmp(call, "flock") == 0;
+    int command = (int)tracee->arguments[1];
+    char path[64];
+    struct stat status;
+    struct lock locks[MAX_LOCKS];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tracee->tid, (int)tracee->arguments[0]);
+    if ((!whole && command != F_SETLKW && command != F_OFD_SETLKW_NUMBER) || stat(path, &status))
+        return;
+    const char *kind = whole ? "FLOCK" : "POSIX";
+    int count = read_locks(kind, status.st_ino, locks), known = 0;
+    event_open("locks");
+    event_array("heldBy");
+    for (const struct tracee *other = next_tracee(NULL); other; other = next_tracee(other))
+        if (other->tid == other->pid)
+            print_holders(other, kind, &status, locks, count);
+    event_array_close();
+    /* Two locks with the same text could be those of two processes, of which only one is traced. */
+    for (int i = 0; i < count; i++)
+        known += locks[i].known && locks[i].count == 1;
+    event_integer("all", count > 0 && count < MAX_LOCKS && known == count);
+    event_close();
+}

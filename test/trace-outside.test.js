@@ -1,0 +1,79 @@
+'use strict';
+// `crossings trace -- COMMAND` ends a program only if nothing can wake it. Each of these is woken by a process that is not
+// recorded, long after all its threads have fallen asleep (test/woken.c).
+const { spawn } = require('node:child_process');
+const { mkdtempSync, openSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { setTimeout: sleep } = require('node:timers/promises');
+const { recordProgram } = require('../lib/trace/program/record.js');
+const { built, run } = require('./support.js');
+
+const SLEEP_MS = 3500; // the tracer reports programs that have slept for a second
+const allowed = run('crossings-demo', ['--trace', 'pipe']).status === 0;
+const describeWhereAllowed = allowed ? describe : describe.skip;
+const folder = mkdtempSync(join(tmpdir(), 'trace-outside-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const nowhere = openSync('/dev/null', 'r+');
+
+/** @typedef {{ended: string, status: number | null, why: string}} Outcome */
+
+/** Records a program that waits, and wakes it. @param {string} what @returns {Promise<Outcome>} */
+async function wake(what) {
+  const path = join(folder, what);
+  const waker = spawn(built('crossings-woken'), [what, path, 'wake'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const woken = new Promise((resolve) => waker.once('exit', resolve));
+  await Promise.race([new Promise((resolve) => waker.stdout.once('data', resolve)), woken]);
+  const command = [built('crossings-woken'), what, path, 'wait'];
+  const recording = recordProgram({
+    command,
+    timeoutSeconds: 25,
+    spawn: { stdio: [nowhere, nowhere, 'inherit', 'pipe'] },
+  });
+  await Promise.race([sleep(SLEEP_MS), recording]);
+  waker.stdin.end('\n');
+  const { ended, status, stuck } = await recording;
+  waker.kill(); // if the program was ended, nobody takes what it offers
+  await woken;
+  return { ended, status, why: stuck?.text ?? '' };
+}
+
+describeWhereAllowed('a program goes on, and exits with 0, if a process that is not recorded wakes it:', () => {
+  /** All at once, since they do nothing but sleep. @type {Map<string, Promise<Outcome>>} */
+  const outcomes = new Map();
+  const CASES = [
+    ['it opens a named pipe', 'fifo-open'],
+    ['it reads a named pipe that it also has open for writing', 'fifo-read'],
+    ['it writes into a full named pipe that it also has open for reading', 'fifo-write'],
+    ['it sleeps in a call that the recorder does not understand', 'splice'],
+    ['it waits for a lock of a file: flock()', 'flock'],
+    ['it waits for a lock of a part of a file: fcntl()', 'fcntl'],
+    ['it waits for a lock of an open file description: fcntl()', 'ofd'],
+    ['it waits for a semaphore in a mapped file', 'mapped'],
+    ['it waits for a semaphore in a memfd that it received', 'memory'],
+    ['it waits for a named semaphore', 'semaphore'],
+    ['it waits for a mutex in a mapped file', 'mutex'],
+    ['it waits for a semaphore in a System V segment', 'segment'],
+    ['it receives from a POSIX message queue', 'mq'],
+    ['it receives from a System V message queue', 'msg'],
+    ['it waits for a System V semaphore', 'sem'],
+    ['it waits for a signal: pause()', 'pause'],
+    ['it waits for a signal: sigsuspend()', 'sigsuspend'],
+    ['it waits for a signal: sigwaitinfo()', 'sigwaitinfo'],
+    ['it waits for a signal: signalfd()', 'signalfd'],
+    ['its signal handler writes into the pipe that it reads', 'self-pipe'],
+    ['its signal handler interrupts the wait for a child', 'interrupted'],
+    ['it accepts connections', 'accept'],
+    ['its socket has a name, and receives datagrams of any sender', 'datagram'],
+    ['it reads a pipe that it received from the other process', 'received'],
+    ['it reads an eventfd that it sent to the other process', 'sent'],
+  ];
+  beforeAll(() => {
+    for (const [, what] of CASES) outcomes.set(what, wake(what));
+    return Promise.allSettled(outcomes.values());
+  }, 60_000);
+
+  test.each(CASES)('%s', async (_, what) => {
+    expect(await outcomes.get(what)).toEqual({ ended: 'exited', status: 0, why: '' });
+  });
+});
