@@ -52,6 +52,7 @@ describeWhereAllowed('a program goes on, and exits with 0, if a process that is 
     ['it waits for a semaphore in a mapped file', 'mapped'],
     ['it waits for a semaphore in a memfd that it received', 'memory'],
     ['it waits for a named semaphore', 'semaphore'],
+    ['it waits for a named semaphore that it made itself', 'created'],
     ['it waits for a mutex in a mapped file', 'mutex'],
     ['it waits for a semaphore in a System V segment', 'segment'],
     ['it receives from a POSIX message queue', 'mq'],
@@ -66,6 +67,7 @@ describeWhereAllowed('a program goes on, and exits with 0, if a process that is 
     ['it accepts connections', 'accept'],
     ['its socket has a name, and receives datagrams of any sender', 'datagram'],
     ['it reads a pipe that it received from the other process', 'received'],
+    ['it waits for a lock whose descriptor it received from the other process', 'received-lock'],
     ['it reads an eventfd that it sent to the other process', 'sent'],
   ];
   beforeAll(() => {

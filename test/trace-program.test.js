@@ -234,7 +234,14 @@ describeWhereAllowed('why a program hangs:', () => {
     expect(stuckOf(await hang('keep-own-end-with-handlers')).text).toContain('so it never sees the end of file.');
   });
 
-  testInCi('a child that hangs, started by a shell, which handles Ctrl-C', async () => {
+  const hasPython = spawnSync('python3', ['-c', '']).status === 0;
+  (hasPython ? test : test.skip)('a program in Python, which always handles Ctrl-C', async () => {
+    const source = 'import os; read, write = os.pipe(); os.read(read, 1)';
+    const { waits } = stuckOf(await record(['python3', '-c', source]));
+    expect(waits.map(({ call }) => call)).toEqual(['read']);
+  });
+
+  test('a child that hangs, started by a shell that handles Ctrl-C while it waits', async () => {
     const { waits } = stuckOf(await record(['bash', '-c', '"$0" keep-own-end; true', built('crossings-hang')]));
     expect(waits.map(({ call }) => call)).toEqual(['wait4', 'read']);
   });

@@ -192,6 +192,20 @@ static void wake_semaphore(void) {
     sem_unlink(posix_name());
 }
 
+static void wait_created(void) {
+    sem_t *semaphore = sem_open(posix_name(), O_CREAT | O_EXCL, 0600, 0);
+    check(semaphore != SEM_FAILED, "sem_open");
+    check(sem_wait(semaphore) == 0, "sem_wait");
+}
+
+static void wake_created(void) {
+    await_turn();
+    sem_t *semaphore = sem_open(posix_name(), 0);
+    check(semaphore != SEM_FAILED, "sem_open");
+    sem_post(semaphore);
+    sem_unlink(posix_name());
+}
+
 static void wait_mutex(void) {
     pthread_mutex_t *mutex = map_file(open_file(O_RDWR), sizeof *mutex);
     check(pthread_mutex_lock(mutex) == 0, "pthread_mutex_lock");
@@ -455,8 +469,8 @@ static int receive_descriptor(int socket) {
 }
 
 /* Accept one connection of the program that waits. */
-static int accept_one(void) {
-    int fd = bound(SOCK_STREAM, "");
+static int accept_one(const char *suffix) {
+    int fd = bound(SOCK_STREAM, suffix);
     check(listen(fd, 1) == 0, "listen");
     puts("ready");
     fflush(stdout);
@@ -472,7 +486,7 @@ static void wait_received(void) {
 }
 
 static void wake_received(void) {
-    int peer = accept_one(), ends[2];
+    int peer = accept_one(""), ends[2];
     check(pipe(ends) == 0, "pipe");
     send_descriptor(peer, ends[0]);
     send_descriptor(peer, ends[1]);
@@ -488,7 +502,7 @@ static void wait_sent(void) {
 }
 
 static void wake_sent(void) {
-    int number = receive_descriptor(accept_one());
+    int number = receive_descriptor(accept_one(""));
     uint64_t value = 1;
     check(getchar() == '\n', "turn");
     check(write(number, &value, sizeof value) == sizeof value, "write");
@@ -500,12 +514,27 @@ static void wait_memory(void) {
 }
 
 static void wake_memory(void) {
-    int peer = accept_one(), file = memfd_create("semaphore", 0);
+    int peer = accept_one(""), file = memfd_create("semaphore", 0);
     sem_t *semaphore = map_file(file, sizeof *semaphore);
     sem_init(semaphore, 1, 0);
     send_descriptor(peer, file);
     check(getchar() == '\n', "turn");
     sem_post(semaphore);
+}
+
+/* The lock belongs to an open file description that both have. */
+static void wait_received_lock(void) {
+    int locked = receive_descriptor(connected(SOCK_STREAM, ".socket"));
+    check(flock(open_file(O_RDWR), LOCK_EX) == 0, "flock");
+    close(locked);
+}
+
+static void wake_received_lock(void) {
+    int file = open_file(O_RDWR | O_CREAT);
+    check(flock(file, LOCK_EX) == 0, "flock");
+    send_descriptor(accept_one(".socket"), file);
+    check(getchar() == '\n', "turn");
+    flock(file, LOCK_UN);
 }
 
 int main(int argument_count, char **arguments) {
@@ -523,6 +552,7 @@ int main(int argument_count, char **arguments) {
         {"mapped", wait_mapped, wake_mapped},
         {"memory", wait_memory, wake_memory},
         {"semaphore", wait_semaphore, wake_semaphore},
+        {"created", wait_created, wake_created},
         {"mutex", wait_mutex, wake_mutex},
         {"segment", wait_segment, wake_segment},
         {"mq", wait_mq, wake_mq},
@@ -538,6 +568,7 @@ int main(int argument_count, char **arguments) {
         {"datagram", wait_datagram, wake_datagram},
         {"received", wait_received, wake_received},
         {"sent", wait_sent, wake_sent},
+        {"received-lock", wait_received_lock, wake_received_lock},
     };
     if (argument_count != 4)
         return 2;

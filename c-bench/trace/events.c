@@ -156,6 +156,7 @@ static void print_task(const struct tracee *tracee) {
 }
 
 void print_snapshot(const char *why, uint64_t dropped, uint64_t now_ns) {
+    begin_looking();
     event_begin("snapshot");
     event_string("why", why);
     event_integer("t", now_ns);

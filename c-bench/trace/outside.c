@@ -18,6 +18,7 @@
 #define F_OFD_SETLKW_NUMBER 38 /* some headers do not declare it */
 #define MAX_LOCKS 64           /* of one file */
 #define LOCK_TEXT 160
+#define MAX_HOLDERS 256
 
 /* ---- Signals ---- */
 
@@ -32,13 +33,14 @@ void print_signals(const struct tracee *tracee) {
 /* ---- Shared memory ---- */
 
 struct mapping {
+    uint64_t first, end;
     bool shared;
     unsigned int major, minor;
     unsigned long long inode;
     char path[256]; /* "" if it has none */
 };
 
-static bool parse_mapping(const char *line, uint64_t *first, uint64_t *end, struct mapping *mapping) {
+static bool parse_mapping(const char *line, struct mapping *mapping) {
     unsigned long long from, to;
     char mode[5];
     int at = 0;
@@ -46,8 +48,8 @@ static bool parse_mapping(const char *line, uint64_t *first, uint64_t *end, stru
     if (sscanf(line, "%llx-%llx %4s %*x %x:%x %llu %n", &from, &to, mode, &mapping->major, &mapping->minor,
                &mapping->inode, &at) < 6)
         return false;
-    *first = from;
-    *end = to;
+    mapping->first = from;
+    mapping->end = to;
     mapping->shared = mode[3] == 's';
     snprintf(mapping->path, sizeof mapping->path, "%.*s", (int)strcspn(line + at, "\n"), line + at);
     return true;
@@ -59,8 +61,8 @@ static bool find_mapping(const struct tracee *tracee, uint64_t address, struct m
     bool found = false;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)tracee->tid);
     FILE *file = fopen(path, "re");
-    for (uint64_t first, end; file && !found && fgets(line, sizeof line, file);)
-        found = parse_mapping(line, &first, &end, mapping) && address >= first && address < end;
+    while (file && !found && fgets(line, sizeof line, file))
+        found = parse_mapping(line, mapping) && address >= mapping->first && address < mapping->end;
     if (file)
         fclose(file);
     return found;
@@ -72,8 +74,8 @@ static bool maps_file(const char *pid, const struct mapping *wanted) {
     snprintf(path, sizeof path, "/proc/%.16s/maps", pid);
     FILE *file = fopen(path, "re");
     struct mapping mapping;
-    for (uint64_t first, end; file && !found && fgets(line, sizeof line, file);)
-        found = parse_mapping(line, &first, &end, &mapping) && mapping.shared && mapping.inode == wanted->inode &&
+    while (file && !found && fgets(line, sizeof line, file))
+        found = parse_mapping(line, &mapping) && mapping.shared && mapping.inode == wanted->inode &&
                 mapping.major == wanted->major && mapping.minor == wanted->minor;
     if (file)
         fclose(file);
@@ -84,6 +86,10 @@ static bool is_number(const char *text) {
     return isdigit((unsigned char)text[0]);
 }
 
+static bool is_file_of(const struct stat *status, const struct mapping *mapping) {
+    return status->st_ino == mapping->inode && status->st_dev == makedev(mapping->major, mapping->minor);
+}
+
 static bool has_open(const char *pid, const struct mapping *wanted) {
     char path[128];
     struct stat status;
@@ -92,8 +98,7 @@ static bool has_open(const char *pid, const struct mapping *wanted) {
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
         snprintf(path, sizeof path, "/proc/%.16s/fd/%.16s", pid, entry->d_name);
-        found = is_number(entry->d_name) && stat(path, &status) == 0 && status.st_ino == wanted->inode &&
-                status.st_dev == makedev(wanted->major, wanted->minor);
+        found = is_number(entry->d_name) && stat(path, &status) == 0 && is_file_of(&status, wanted);
     }
     if (folder)
         closedir(folder);
@@ -112,9 +117,48 @@ static bool is_used_outside(const struct mapping *mapping) {
     return found;
 }
 
+/* True if a file whose name was removed has another one: sem_open() links a new file to its name, and removes the
+ * first. Without the privilege to follow /proc/PID/map_files, only the folder of the file is searched. */
+static bool has_other_name(const struct tracee *tracee, const struct mapping *mapping) {
+    char path[512];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", (int)tracee->tid, (unsigned long long)mapping->first,
+             (unsigned long long)mapping->end);
+    if (stat(path, &status) == 0)
+        return status.st_nlink > 0;
+    snprintf(path, sizeof path, "%s", mapping->path);
+    *strrchr(path, '/') = '\0';
+    DIR *folder = opendir(path[0] ? path : "/");
+    bool found = false;
+    for (struct dirent *entry; folder && !found && (entry = readdir(folder));)
+        found = entry->d_ino == mapping->inode &&
+                fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                is_file_of(&status, mapping);
+    if (folder)
+        closedir(folder);
+    return found;
+}
+
+/* The file that was looked for last: many threads wait in the same one, and a look at all processes takes long. */
+static struct {
+    bool known, outside;
+    struct mapping mapping;
+} looked_for;
+
+static bool is_reached(const struct tracee *tracee, const struct mapping *mapping) {
+    const struct mapping *last = &looked_for.mapping;
+    if (!looked_for.known || last->inode != mapping->inode || last->major != mapping->major ||
+        last->minor != mapping->minor) {
+        looked_for.outside = has_other_name(tracee, mapping) || is_used_outside(mapping);
+        looked_for.mapping = *mapping;
+        looked_for.known = true;
+    }
+    return looked_for.outside;
+}
+
 void print_sharing(const struct tracee *tracee, uint64_t address) {
     struct mapping mapping;
-    if (!find_mapping(tracee, address, &mapping) || !mapping.shared)
+    if (!find_mapping(tracee, address, &mapping) || !mapping.shared || mapping.path[0] != '/')
         return;
     size_t length = strlen(mapping.path), suffix = sizeof " (deleted)" - 1;
     bool removed = length > suffix && strcmp(mapping.path + length - suffix, " (deleted)") == 0;
@@ -122,7 +166,7 @@ void print_sharing(const struct tracee *tracee, uint64_t address) {
     event_string("path", mapping.path);
     /* A file without a name can only be mapped by a process that has it already. Memory without a file has the path
      * /dev/zero; only descendants of the process that mapped it have it. */
-    if (removed && strncmp(mapping.path, "/dev/zero", 9) != 0 && is_used_outside(&mapping))
+    if (removed && strncmp(mapping.path, "/dev/zero", 9) != 0 && is_reached(tracee, &mapping))
         event_integer("outside", 1);
     event_close();
 }
@@ -189,46 +233,77 @@ static bool mark_held(const struct tracee *tracee, const char *fd, const char *k
     return holds;
 }
 
-static void print_holders(const struct tracee *tracee, const char *kind, const struct stat *wanted, struct lock *locks,
-                          int count) {
+/* The locks of the file that was looked at last: all threads that wait for one of them have the same answer. */
+static struct {
+    const char *kind; /* NULL: none */
+    struct stat file;
+    struct {
+        pid_t pid;
+        int fd;
+    } holders[MAX_HOLDERS]; /* the traced ones */
+    int count;
+    bool all; /* nobody else holds a lock of the file */
+} held;
+
+static void find_holders(const struct tracee *tracee, struct lock *locks, int count) {
     char path[64];
     struct stat status;
     snprintf(path, sizeof path, "/proc/%d/fd", (int)tracee->tid);
     DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+    for (struct dirent *entry; folder && held.count < MAX_HOLDERS && (entry = readdir(folder));) {
         snprintf(path, sizeof path, "/proc/%d/fd/%.16s", (int)tracee->tid, entry->d_name);
-        if (is_number(entry->d_name) && stat(path, &status) == 0 && status.st_ino == wanted->st_ino &&
-            status.st_dev == wanted->st_dev && mark_held(tracee, entry->d_name, kind, wanted->st_ino, locks, count)) {
-            event_open(NULL);
-            event_integer("pid", (uint64_t)tracee->pid);
-            event_integer("fd", (uint64_t)atoi(entry->d_name));
-            event_close();
-        }
+        if (!is_number(entry->d_name) || stat(path, &status) || status.st_ino != held.file.st_ino ||
+            status.st_dev != held.file.st_dev ||
+            !mark_held(tracee, entry->d_name, held.kind, status.st_ino, locks, count))
+            continue;
+        held.holders[held.count].pid = tracee->pid;
+        held.holders[held.count++].fd = atoi(entry->d_name);
     }
     if (folder)
         closedir(folder);
 }
 
-void print_locks(const struct tracee *tracee, const char *call) {
-    bool whole = strcmp(call, "flock") == 0;
-    int command = (int)tracee->arguments[1];
-    char path[64];
-    struct stat status;
+static void find_locks(const char *kind, const struct stat *file) {
     struct lock locks[MAX_LOCKS];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tracee->tid, (int)tracee->arguments[0]);
-    if ((!whole && command != F_SETLKW && command != F_OFD_SETLKW_NUMBER) || stat(path, &status))
-        return;
-    const char *kind = whole ? "FLOCK" : "POSIX";
-    int count = read_locks(kind, status.st_ino, locks), known = 0;
-    event_open("locks");
-    event_array("heldBy");
-    for (const struct tracee *other = next_tracee(NULL); other; other = next_tracee(other))
-        if (other->tid == other->pid)
-            print_holders(other, kind, &status, locks, count);
-    event_array_close();
+    int count = read_locks(kind, file->st_ino, locks), known = 0;
+    held.kind = kind;
+    held.file = *file;
+    held.count = 0;
+    for (const struct tracee *one = next_tracee(NULL); one; one = next_tracee(one))
+        if (one->tid == one->pid)
+            find_holders(one, locks, count);
     /* Two locks with the same text could be those of two processes, of which only one is traced. */
     for (int i = 0; i < count; i++)
         known += locks[i].known && locks[i].count == 1;
-    event_integer("all", count > 0 && count < MAX_LOCKS && known == count);
+    held.all = count > 0 && count < MAX_LOCKS && held.count < MAX_HOLDERS && known == count;
+}
+
+void print_locks(const struct tracee *tracee, const char *call) {
+    static const char flock[] = "FLOCK", fcntl[] = "POSIX"; /* as /proc/locks names them */
+    bool whole = strcmp(call, "flock") == 0;
+    int command = (int)tracee->arguments[1];
+    const char *kind = whole ? flock : fcntl;
+    char path[64];
+    struct stat file;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tracee->tid, (int)tracee->arguments[0]);
+    if ((!whole && command != F_SETLKW && command != F_OFD_SETLKW_NUMBER) || stat(path, &file))
+        return;
+    if (held.kind != kind || held.file.st_ino != file.st_ino || held.file.st_dev != file.st_dev)
+        find_locks(kind, &file);
+    event_open("locks");
+    event_array("heldBy");
+    for (int i = 0; i < held.count; i++) {
+        event_open(NULL);
+        event_integer("pid", (uint64_t)held.holders[i].pid);
+        event_integer("fd", (uint64_t)held.holders[i].fd);
+        event_close();
+    }
+    event_array_close();
+    event_integer("all", held.all);
     event_close();
+}
+
+void begin_looking(void) {
+    looked_for.known = false;
+    held.kind = NULL;
 }

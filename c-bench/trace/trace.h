@@ -110,6 +110,8 @@ void print_exit(const struct tracee *tracee, const char *name, int64_t result);
 
 /* ---- outside.c: what processes that are not traced could use to wake a thread ---- */
 
+/* Forget what the functions below found for the last snapshot. */
+void begin_looking(void);
 /* Add the signals that the process catches and those that the thread blocks: "caught" and "blocked". */
 void print_signals(const struct tracee *tracee);
 /* Add "sharing" if the address is in a shared mapping: its path, and whether processes that are not traced have it. */

@@ -29,7 +29,7 @@ const LIBC_SIGNALS = [32, 33];
  * @type {[RegExp, string[]][]}
  */
 const OWN_HANDLERS = [
-  [/^(ba|da|k|z)?sh$/, ['SIGINT']],
+  [/^bash$/, ['SIGINT']],
   [/^python[\d.]*$/, ['SIGINT']],
   [/^node$/, ['SIGINT', 'SIGTERM', 'SIGUSR1']], // JavaScript learns of a signal only in its event loop
   [/^g?make$/, ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1']],
@@ -87,9 +87,10 @@ class Outside {
     else if (TIMER_CALLS.includes(name)) this.timers.add(pid);
     if (name === 'rt_sigaction' && input[1]) this.handle(pid, nameOf(Number(args[0])), input[1]);
     if (ASYNCHRONOUS.includes(name)) this.isUnsure = true;
-    const found = FINDERS.includes(name) ? madeObjects : received;
-    for (const object of found.map((/** @type {number} */ id) => this.objects.list[id]))
-      if (object.id >= known && CHANNELS.includes(object.kind)) object.outside = true;
+    const isNew = (/** @type {number} */ id) => id >= known;
+    for (const id of received.filter(isNew)) this.objects.list[id].outside = true;
+    for (const id of FINDERS.includes(name) ? madeObjects.filter(isNew) : [])
+      if (CHANNELS.includes(this.objects.list[id].kind)) this.objects.list[id].outside = true;
     for (const object of sent) {
       const sockets = this.sentThrough.get(object) ?? new Set();
       this.sentThrough.set(object, sockets.add(objects[0]));
@@ -147,7 +148,7 @@ class Outside {
   isOfScript(pid, signal) {
     const handler = this.handlers.get(pid)?.get(signal);
     if (!handler) return false;
-    // Python installs the same function for each handler of a script; a shell has another one for its traps.
+    // Python installs the same function for each handler of a script; bash has another one for its traps.
     return /^python/.test(this.programs.get(pid) ?? '') ? handler.times > 1 : handler.others;
   }
 

@@ -155,7 +155,7 @@ class Scene {
       const others = all.filter((holder) => holder.pid !== pid);
       const heldBy = others.length ? others : all;
       const text = `for a lock on ${name} (descriptor ${fd})`;
-      if (!heldBy.length || !task.locks?.all) return wait('outside', text, about);
+      if (!heldBy.length || !task.locks?.all || this.outside.reaches(object)) return wait('outside', text, about);
       const wakers = this.threadsOfAll(heldBy);
       return wait('inside', `${text}, which ${this.namesOf(heldBy, pid)} holds`, { ...about, heldBy, wakers });
     }
