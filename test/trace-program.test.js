@@ -241,8 +241,8 @@ describeWhereAllowed('why a program hangs:', () => {
     expect(waits.map(({ call }) => call)).toEqual(['read']);
   });
 
-  test('a child that hangs, started by a shell that handles Ctrl-C while it waits', async () => {
-    const { waits } = stuckOf(await record(['bash', '-c', '"$0" keep-own-end; true', built('crossings-hang')]));
+  test.each(['bash', 'sh'])('a child that hangs, started by %s, which handles Ctrl-C while it waits', async (shell) => {
+    const { waits } = stuckOf(await record([shell, '-c', '"$0" keep-own-end; true', built('crossings-hang')]));
     expect(waits.map(({ call }) => call)).toEqual(['wait4', 'read']);
   });
 

@@ -29,7 +29,7 @@ const LIBC_SIGNALS = [32, 33];
  * @type {[RegExp, string[]][]}
  */
 const OWN_HANDLERS = [
-  [/^bash$/, ['SIGINT']],
+  [/^((ba|da)sh|busybox)$/, ['SIGINT']],
   [/^python[\d.]*$/, ['SIGINT']],
   [/^node$/, ['SIGINT', 'SIGTERM', 'SIGUSR1']], // JavaScript learns of a signal only in its event loop
   [/^g?make$/, ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1']],
@@ -149,6 +149,7 @@ class Outside {
     const handler = this.handlers.get(pid)?.get(signal);
     if (!handler) return false;
     // Python installs the same function for each handler of a script; bash has another one for its traps.
+    // dash makes no call for a trap of SIGINT, but runs it only after the child that it waits for has ended.
     return /^python/.test(this.programs.get(pid) ?? '') ? handler.times > 1 : handler.others;
   }
 
