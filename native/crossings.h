@@ -8,9 +8,8 @@
  *
  * Threads: only one thread may use a channel at a time. Channels share no state. A call needs up to 24 KiB of stack.
  *
- * Signals: a call goes on after the handler of a signal has returned. A handler may leave crossings_send() and
- * crossings_receive() by siglongjmp() while they wait; what is left at another moment may have lost its message, or a
- * wake-up until the next message.
+ * Signals: a call goes on after the handler of a signal has returned. A handler must not leave it by siglongjmp(): in
+ * the middle of a call, the channel is between two states, and the next message may be torn. Set a time limit instead.
  *
  * Cancellation: pthread_cancel() ends a call only while it waits, and before anything is sent, received or accepted.
  * The channel or the server can still be used. Opening a channel cannot be canceled once there is a peer.

@@ -84,7 +84,8 @@ class Outgoing {
     const attempt = () => (this.#connection.hasRoom(sizeBytes) ? undefined : PENDING);
     // Not behind sends that wait: the attempt loads the peer's read position, and the lookout waits until that changes.
     const isFirst = this.#pump.senders.size === 0;
-    if ((isFirst || sizeBytes > this.#connection.maxMessageBytes) && attempt() !== PENDING) return DONE;
+    if ((isFirst || sizeBytes > this.#connection.maxMessageBytes) && attempt() !== PENDING)
+      return turn.take() ? DONE : turn.nextTurn();
     const room = this.#pump.senders.add(attempt, signal, () => this.#pump.run());
     this.#pump.begin(false);
     return room;

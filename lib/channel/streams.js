@@ -56,7 +56,16 @@ function toDuplex(channel, next, options = {}) {
     else if (value === null || value === undefined) duplex.destroy(notStreamable(value));
     // In byte mode, skip empty messages: push() of an empty chunk would end the current read without data.
     else if (!objectMode && isEmpty(value)) duplex._read(0);
-    else duplex.push(value);
+    else pushChunk(value);
+  }
+
+  /** @param {any} chunk */
+  function pushChunk(chunk) {
+    const { readableFlowing, readableLength } = duplex;
+    duplex.push(chunk);
+    // After setEncoding(), a chunk that is only a part of a character adds nothing. Without a buffer to fill, a stream that does not
+    // flow would not read on.
+    if (duplex.readableEncoding && !readableFlowing && duplex.readableLength === readableLength) duplex.read(0);
   }
 
   /** @param {any} chunk */
@@ -96,7 +105,8 @@ function toWebStreams(channel, next) {
     { highWaterMark: 0 },
   );
   const writable = new WritableStream({
-    write: (message) => channel.send(message),
+    // abort() waits for the write that is in progress, so it ends it.
+    write: (message, { signal }) => channel.send(message, { signal }),
     close: () => channel.close(),
     abort: () => channel.close(),
   });

@@ -83,3 +83,17 @@ test.each([
 ])('%p is refused', async (options, message) => {
   await expect(pair(options)).rejects.toThrow(message);
 });
+
+test('a loop that waits for room and then sends lets timers run', async () => {
+  const [a, b] = await pair();
+  let isLate = true;
+  setTimeout(() => {
+    isLate = false;
+  }, 1);
+  for (let i = 0; i < 1e6 && isLate; i++) {
+    await a.waitForRoom(10);
+    a.trySend('x');
+    b.tryReceive();
+  }
+  expect(isLate).toBe(false);
+});

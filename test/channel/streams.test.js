@@ -1,6 +1,6 @@
 'use strict';
 // Streams over a channel: Node's Duplex and the web's readable and writable streams.
-const { pair } = require('./support.js');
+const { pair, pause } = require('./support.js');
 const { message } = require('./numbered-messages.js');
 
 test.each([true, false])(
@@ -37,4 +37,52 @@ test('web streams carry one message per chunk', async () => {
   for await (const chunk of far.readable) received.push(String(chunk));
   expect(received).toEqual(['one', 'two']);
   await far.writable.close();
+});
+
+// With setEncoding(), a message that was only a part of a character stopped the stream.
+test.each(['for await', 'readable', 'data'])(
+  'a Duplex with an encoding joins the parts of a character: %s',
+  async (way) => {
+    const [a, b] = await pair();
+    const far = b.toDuplex();
+    far.setEncoding('utf8');
+    let text = '';
+    const read = {
+      'for await': async () => {
+        for await (const part of far) text += part;
+      },
+      readable: () => {
+        far.on('readable', () => {
+          for (let part = far.read(); part !== null; part = far.read()) text += part;
+        });
+        return new Promise((resolve) => far.once('end', resolve));
+      },
+      data: () => {
+        far.on('data', (/** @type {string} */ part) => {
+          text += part;
+        });
+        return new Promise((resolve) => far.once('end', resolve));
+      },
+    }[way];
+    const done = read?.();
+    for (const byte of Buffer.from('a€b')) {
+      await a.send(Buffer.from([byte]));
+      await pause(2);
+    }
+    await a.close();
+    await done;
+    expect(text).toBe('a€b');
+    far.destroy();
+  },
+);
+
+test('abort() of a web stream closes the channel, although a write waits for room', async () => {
+  const [a] = await pair({ capacity: 65536 });
+  const writer = a.toWebStreams().writable.getWriter();
+  const writes = Array.from({ length: 10 }, () => writer.write(Buffer.alloc(20_000)));
+  const settled = Promise.allSettled([...writes, writer.closed]);
+  await pause(5);
+  await writer.abort(new Error('enough'));
+  await settled;
+  expect(a.state).toBe('closed');
 });
