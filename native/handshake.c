@@ -49,11 +49,13 @@ void handshake_close(int fd) {
     errno = reason;
 }
 
-/* Whoever has made a socket may have set options. These would pass a descriptor with each packet, or hide the hello. */
+/* Whoever has made a socket may have set options. These would pass a descriptor with each packet, or hide the hello or
+ * the rings of the doorbell. */
 static void reset_options(int fd) {
     int off = 0, start = -1;
     setsockopt(fd, SOL_SOCKET, SO_PASSPIDFD, &off, sizeof off);
     setsockopt(fd, SOL_SOCKET, SO_PEEK_OFF, &start, sizeof start);
+    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &off, sizeof off); /* fails if there is none */
 }
 
 /* The claim is a name in the abstract namespace: the kernel gives a socket one name only, and all processes that have

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -515,16 +516,20 @@ static void the_doorbell_uses_other_calls(void) {
 }
 
 /* The two ends of a channel, both in this process. */
-static crossings_channel *open_two(crossings_channel **other) {
-    int ends[2];
+static crossings_channel *open_ends(int *ends, crossings_channel **other) {
     pthread_t thread;
     void *opened;
-    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
     EXPECT(pthread_create(&thread, NULL, open_end, &ends[1]) == 0);
     crossings_channel *channel = open_end(&ends[0]);
     EXPECT(pthread_join(thread, &opened) == 0);
     *other = opened;
     return channel;
+}
+
+static crossings_channel *open_two(crossings_channel **other) {
+    int ends[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    return open_ends(ends, other);
 }
 
 static void *receive_one(void *end) {
@@ -534,15 +539,41 @@ static void *receive_one(void *end) {
     return NULL;
 }
 
-static void a_ring_that_was_left_is_made_up_for(void) {
-    crossings_channel *other, *channel = open_two(&other);
+/* Start a thread that receives one message, and sleeps. */
+static pthread_t receive_asleep(crossings_channel *channel) {
     pthread_t thread;
-    sigjmp_buf here;
     is_asleep = false;
-    alarm(10); /* otherwise the thread might sleep for ever */
-    EXPECT(pthread_create(&thread, NULL, receive_one, other) == 0);
+    alarm(10); /* otherwise it might sleep for ever */
+    EXPECT(pthread_create(&thread, NULL, receive_one, channel) == 0);
     while (!is_asleep)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return thread;
+}
+
+/* Both ends drop packets of one byte, as those of the doorbell are. */
+static void a_filter_hides_no_ring(void) {
+    int ends[2];
+    crossings_channel *other;
+    struct sock_filter steps[] = {{BPF_LD | BPF_W | BPF_LEN, 0, 0, 0},
+                                  {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 1},
+                                  {BPF_RET | BPF_K, 0, 0, 0},
+                                  {BPF_RET | BPF_K, 0, 0, 0xffff}};
+    struct sock_fprog filter = {sizeof steps / sizeof *steps, steps};
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    for (int end = 0; end < 2; end++)
+        EXPECT(setsockopt(ends[end], SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) == 0);
+    crossings_channel *channel = open_ends(ends, &other);
+    pthread_t thread = receive_asleep(other);
+    EXPECT(crossings_try_send(channel, "hello", 5) == CROSSINGS_OK);
+    EXPECT(pthread_join(thread, NULL) == 0);
+    crossings_close(other);
+    crossings_close(channel);
+}
+
+static void a_ring_that_was_left_is_made_up_for(void) {
+    crossings_channel *other, *channel = open_two(&other);
+    pthread_t thread = receive_asleep(other);
+    sigjmp_buf here;
     leave_send_to = &here;
     if (sigsetjmp(here, 1) == 0)
         crossings_try_send(channel, "hello", 5);
@@ -758,6 +789,7 @@ static const struct {
     {"the mode of a socket's file does not depend on the umask", a_mode_does_not_depend_on_the_umask},
     {"a timer does not shorten the wait for the folder's lock", a_timer_does_not_shorten_the_wait_for_the_lock},
     {"no packet leaves a descriptor, whatever the maker of the socket has set", no_packet_leaves_a_descriptor},
+    {"a filter that the maker of the socket has attached hides no ring", a_filter_hides_no_ring},
     {"a hello that the maker of the socket has hidden is found", a_hello_that_cannot_be_seen_is_found},
     {"opening over a full socket meets the time limit", a_full_socket_meets_the_time_limit},
     {"descriptors of other kinds are refused, and closed", other_descriptors_are_refused},
