@@ -102,13 +102,29 @@ static void *run_thread(void *argument) {
     return NULL;
 }
 
+bool disposal_start_thread(void *(*run)(void *), void *argument) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for its own threads */
+    int failed = pthread_create(&thread, &attributes, run, argument);
+    if (failed == EINVAL) { /* the thread-local variables of the program do not fit into so small a stack */
+        pthread_attr_setstacksize(&attributes, LARGE_STACK_BYTES);
+        failed = pthread_create(&thread, &attributes, run, argument);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return !failed;
+}
+
 /* Close descriptors on a new thread. If none can be started, because a peer has brought this process to its limit of
  * threads, they stay open until there is one. */
 static void close_elsewhere(void (*run)(const struct disposal *), const int *fds, size_t count) {
     int reason = errno;
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, before;
     struct disposal *these = malloc(sizeof *these + count * sizeof fds[0]);
     if (!these) {
         for (size_t i = 0; i < count; i++)
@@ -120,19 +136,7 @@ static void close_elsewhere(void (*run)(const struct disposal *), const int *fds
     these->run = run;
     these->count = count;
     memcpy(these->fds, fds, count * sizeof fds[0]);
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for its own threads */
-    int failed = pthread_create(&thread, &attributes, run_thread, these);
-    if (failed == EINVAL) { /* the thread-local variables of the program do not fit into so small a stack */
-        pthread_attr_setstacksize(&attributes, LARGE_STACK_BYTES);
-        failed = pthread_create(&thread, &attributes, run_thread, these);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (failed)
+    if (!disposal_start_thread(run_thread, these))
         wait_for_thread(these);
     errno = reason;
 }

@@ -32,5 +32,7 @@ bool disposal_empty(int fd);
 void disposal_close_later(int fd);
 /* The same for a connected socket that has been shut down, and for the descriptors that wait in it. */
 void disposal_close_socket_later(int fd);
+/* Start a detached thread for such work, which gets none of the program's signals. False: it cannot be started. */
+bool disposal_start_thread(void *(*run)(void *), void *argument);
 
 #endif

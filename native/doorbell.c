@@ -10,13 +10,19 @@
 #define MAX_DRAINED 8 /* rings taken by one call */
 #define MAX_DRAINS 4  /* calls at a time */
 
+/* Did a sandbox refuse the call? It can answer with any error; those here are the kernel's. */
+static bool was_refused(int error) {
+    return error != EAGAIN && error != EPIPE && error != ECONNRESET && error != ENOTCONN && error != ENOBUFS &&
+           error != ENOMEM && error != EBADF;
+}
+
 bool doorbell_ring(int fd) {
     char ring = 1;
     ssize_t sent;
     do
         sent = send(fd, &ring, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (sent < 0 && errno == EINTR);
-    if (sent < 0 && (errno == EPERM || errno == ENOSYS)) { /* a sandbox; the handshake has used sendmsg() */
+    if (sent < 0 && was_refused(errno)) { /* the handshake has used sendmsg() */
         struct iovec data = {&ring, 1};
         sent = sendmsg(fd, &(struct msghdr){.msg_iov = &data, .msg_iovlen = 1}, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
@@ -31,9 +37,9 @@ static int receive(int fd, struct mmsghdr *messages) {
     do
         got = recvmmsg(fd, messages, MAX_DRAINED, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, NULL);
     while (got < 0 && errno == EINTR);
-    if (got >= 0 || (errno != EPERM && errno != ENOSYS))
+    if (got >= 0 || !was_refused(errno))
         return got;
-    /* A sandbox refuses this call. The handshake has used another one. */
+    /* The handshake has used this call. */
     ssize_t bytes = recvmsg(fd, &messages[0].msg_hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     messages[0].msg_len = bytes > 0 ? (unsigned)bytes : 0;
     return bytes < 0 ? -1 : 1;

@@ -198,12 +198,13 @@ enum handshake_status handshake_receive(int fd, bool authenticated, struct regio
     else if (agreed)
         answer = check_hello(&hello, received[0], peer, reason);
     int saved_errno = errno;
-    disposal_close_received(received, count);
     if (answer == HANDSHAKE_OK && !refuse_descriptors(fd)) {
         region_release(peer);
         snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer sent descriptors after its hello");
         answer = HANDSHAKE_PROTOCOL;
     }
+    disposal_close_received(received,
+                            count); /* after the mapping: whoever is last frees the memory, which takes long */
     errno = saved_errno;
     return answer;
 }

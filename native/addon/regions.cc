@@ -4,12 +4,17 @@
 #include "regions.h"
 #include "addon.h"
 
+extern "C" {
+#include "../disposal.h"
+}
+
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <set>
 
@@ -39,11 +44,6 @@ void CloseDescriptor(struct region *region) {
     region->fd = -1;
 }
 
-void Unmap(struct region *region) {
-    munmap(region->header, region_mapped_bytes(region->capacity));
-    region->header = nullptr;
-}
-
 // Private zero pages replace a region whose buffer may still be used, until the buffer is collected. Those for a peer's
 // region are as read-only as it was: the kernel counts pages that can be written against the limits of this process
 // (`ulimit -d`, vm.overcommit_memory=2), and the peer chooses how many there are.
@@ -51,6 +51,71 @@ void ReplaceByZeros(const Mapping *mapping) {
     const struct region &region = mapping->region;
     mmap(region.header, region_mapped_bytes(region.capacity), mapping->mine ? PROT_READ | PROT_WRITE : PROT_READ,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+// Memory of released regions. Whoever is the last to unmap a region frees its pages: 256 MiB take 30 ms. A peer that
+// ends, or sends a hello that is refused, leaves that to this process. So all but small regions are unmapped by a
+// thread, one after the other.
+struct Released {
+    Mapping *mapping; // whose memory is replaced; or null, and
+    void *memory;     // this is unmapped
+    size_t bytes;
+};
+
+struct Cleaner {
+    std::mutex mutex; // guards all of it
+    std::deque<Released> queue;
+    bool is_running = false;
+};
+
+Cleaner &cleaner = *new Cleaner; // never destroyed: its thread may outlive the static objects
+
+constexpr uint32_t small_capacity = 1u << 20;
+
+void Clean(const Released &released) {
+    if (!released.mapping) {
+        munmap(released.memory, released.bytes);
+        return;
+    }
+    ReplaceByZeros(released.mapping);
+    LetGo(released.mapping);
+}
+
+void *RunCleaner(void *) {
+    std::unique_lock<std::mutex> lock(cleaner.mutex);
+    while (!cleaner.queue.empty()) {
+        Released next = cleaner.queue.front();
+        cleaner.queue.pop_front();
+        lock.unlock();
+        Clean(next);
+        lock.lock();
+    }
+    cleaner.is_running = false;
+    return nullptr;
+}
+
+void CleanSoon(const Released &released, uint32_t capacity) {
+    if (capacity <= small_capacity)
+        return Clean(released);
+    {
+        std::lock_guard<std::mutex> lock(cleaner.mutex);
+        cleaner.queue.push_back(released);
+        if (cleaner.is_running)
+            return;
+        cleaner.is_running = true;
+    }
+    if (!disposal_start_thread(RunCleaner, nullptr))
+        RunCleaner(nullptr);
+}
+
+void UnmapSoon(struct region *region) {
+    CleanSoon({nullptr, region->header, region_mapped_bytes(region->capacity)}, region->capacity);
+    region->header = nullptr;
+}
+
+void ReplaceSoon(Mapping *mapping) {
+    mapping->holders++;
+    CleanSoon({mapping, nullptr, 0}, mapping->region.capacity);
 }
 
 void BufferIsGone(napi_env, void *, void *hint) {
@@ -200,8 +265,8 @@ Napi::Value CreateRegion(const Napi::CallbackInfo &info) {
     return Wrap(info.Env(), region, use);
 }
 
-// releaseRegion(handle, buffer): frees the memory immediately. Views of the buffer must not be used afterwards. A view
-// that is used anyway is empty or reads zeros; it never crashes the process.
+// releaseRegion(handle, buffer): frees the memory now, or soon if it is large. Views of the buffer must not be used
+// afterwards. A view that is used anyway is empty or reads zeros; it never crashes the process.
 void ReleaseRegion(const Napi::CallbackInfo &info) {
     Mapping *mapping = MappingOf(info[0]);
     struct region *region = &mapping->region;
@@ -211,9 +276,9 @@ void ReleaseRegion(const Napi::CallbackInfo &info) {
     CloseDescriptor(region);
     DropMirror(info.Env(), mapping);
     if (!mapping->has_buffer || (!mapping->shared && napi_detach_arraybuffer(info.Env(), info[1]) == napi_ok))
-        Unmap(region);
+        UnmapSoon(region);
     else
-        ReplaceByZeros(mapping);
+        ReplaceSoon(mapping);
 }
 
 // ---- Hellos ----
@@ -246,7 +311,7 @@ Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
     uint32_t most = info.Length() > 2 ? info[2].As<Napi::Number>().Uint32Value() : RING_MAX_CAPACITY;
     if (region.capacity > most) {
         uint32_t capacity = region.capacity;
-        region_release(&region);
+        UnmapSoon(&region);
         Throw(info.Env(), "ERR_LIMIT_EXCEEDED",
               "The peer's ring has " + std::to_string(capacity) + " bytes; the option maxPeerCapacity allows " +
                   std::to_string(most));

@@ -1,12 +1,16 @@
 'use strict';
 // What a peer can make this side hold: each test is an attack that made it hold hundreds of megabytes, or work for seconds.
-const { readFileSync } = require('node:fs');
+const { spawnSync } = require('node:child_process');
+const { mkdtempSync, readFileSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
 const { KIND } = require('../../lib/channel/layout.js');
 const { native } = require('../../lib/channel/native.js');
 const { AuthRingReader, AuthRingWriter } = require('../../lib/channel/ring-auth.js');
 const { channelPair } = require('../../lib/index.js');
 const { CAPACITY, rawPeer } = require('./raw-peer.js');
 const { pause } = require('./support.js');
+const { root } = require('../support.js');
 
 const EMPTY = new Uint8Array(0);
 const SMALL = new Uint8Array(1);
@@ -166,4 +170,35 @@ test("a peer's region takes no memory that is counted, once the channel is close
   native.closeFd(fd);
   await a.close();
   native.releaseRegion(mine.handle, mine.buffer);
+});
+
+// A peer that ended left 24 rings of 256 MiB, and their pages were freed in one turn of the event loop: it took a second.
+test('the pages of a large region are freed by another thread', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'held-'));
+  const file = join(folder, 'recording.json');
+  const script = `
+    const { native } = require(${JSON.stringify(require.resolve('../../lib/channel/native.js'))});
+    for (const shared of [false, true]) {
+      const { handle, buffer } = native.createRegion(2 ** 24, false, shared);
+      native.releaseRegion(handle, buffer);
+    }
+    setTimeout(() => {}, 50);`;
+  const command = ['trace', '--no-lines', '--json', file, '--', process.execPath, '-e', script];
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'server', 'cli.js'), ...command], {
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+  /** @type {any[]} */ const events = JSON.parse(readFileSync(file, 'utf8')).events;
+  rmSync(folder, { recursive: true });
+  const size = String(2 ** 25 + 4096);
+  const mapped = events.filter(({ name, args }) => name === 'mmap' && args[1] === size && args[2] === 'PROT_NONE');
+  // The first call at the same address afterwards: later ones may free the zero pages that have replaced it.
+  const freed = mapped.map(({ end, result }) =>
+    events.find(
+      ({ t, name, args }) =>
+        t > end && args[0] === result && args[1] === size && (name === 'munmap' || args[3].includes('MAP_ANONYMOUS')),
+    ),
+  );
+  expect(mapped.map(({ pid, tid }) => tid === pid)).toEqual([true, true]);
+  expect(freed.map(({ pid, tid }) => tid === pid)).toEqual([false, false]);
 });

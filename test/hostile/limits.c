@@ -478,7 +478,7 @@ static void a_wait_without_descriptors_does_not_spin(void) {
     EXPECT(end_of(child) == 0);
 }
 
-static bool refuse_calls;
+static int refuse_calls;          /* with this error */
 static sigjmp_buf *leave_send_to; /* as a signal handler that comes at the call */
 
 int __real_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout);
@@ -486,7 +486,7 @@ int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
 int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout) {
     if (!refuse_calls)
         return __real_recvmmsg(fd, messages, count, flags, timeout);
-    errno = EPERM;
+    errno = refuse_calls;
     return -1;
 }
 
@@ -497,22 +497,26 @@ ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags) {
         siglongjmp(*leave_send_to, 1);
     if (!refuse_calls)
         return __real_send(fd, bytes, size, flags);
-    errno = EPERM;
+    errno = refuse_calls;
     return -1;
 }
 
 /* A sandbox may refuse calls that the handshake did not need. */
 static void the_doorbell_uses_other_calls(void) {
-    int pair[2];
-    refuse_calls = true;
-    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
-    struct pollfd rung = {.fd = pair[1], .events = POLLIN};
-    EXPECT(doorbell_ring(pair[0]));
-    EXPECT(__real_poll(&rung, 1, 0) == 1);
-    EXPECT(doorbell_drain(pair[1]) == DOORBELL_OPEN);
-    EXPECT(__real_poll(&rung, 1, 0) == 0);
-    close(pair[0]);
-    EXPECT(doorbell_drain(pair[1]) == DOORBELL_CLOSED);
+    static const int errors[] = {EPERM, ENOSYS, EACCES, EINVAL};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        int pair[2];
+        refuse_calls = errors[i];
+        EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+        struct pollfd rung = {.fd = pair[1], .events = POLLIN};
+        EXPECT(doorbell_ring(pair[0]));
+        EXPECT(__real_poll(&rung, 1, 0) == 1);
+        EXPECT(doorbell_drain(pair[1]) == DOORBELL_OPEN);
+        EXPECT(__real_poll(&rung, 1, 0) == 0);
+        close(pair[0]);
+        EXPECT(doorbell_drain(pair[1]) == DOORBELL_CLOSED);
+        close(pair[1]);
+    }
 }
 
 /* The two ends of a channel, both in this process. */
