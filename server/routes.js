@@ -9,6 +9,7 @@ const { EXPERIMENTS } = require('../lib/experiments/index.js');
 const { tripsOf } = require('../lib/measure/statistics.js');
 const { sourceOf } = require('../lib/experiments/documents.js');
 const { Comparisons } = require('./comparisons.js');
+const { MAX_BODY_BYTES } = require('./connections.js');
 const { HttpError } = require('./http-error.js');
 const { lessonRoutes } = require('./lessons.js');
 const { oneATurn } = require('./one-a-turn.js');
@@ -21,7 +22,6 @@ const { beginStream } = require('./subscribers.js');
 /** @typedef {import('express').Response} Response */
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
 
-const BODY_LIMIT = '16kb';
 /** Of a run that is compared. A thorough run of all mechanisms has a tenth of the samples. Comparing more would take minutes. */
 const MOST_COMPARED = { results: 100, samples: 5000 };
 
@@ -134,7 +134,13 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
     next();
   });
   router.use(oneATurn());
-  router.use(express.json({ limit: BODY_LIMIT, strict: false, inflate: false }));
+  router.use((request, _response, next) => {
+    // express.json() would read all of it before it refuses it.
+    if (Number(request.headers['content-length']) > MAX_BODY_BYTES)
+      throw new HttpError(413, 'ERR_TOO_LARGE', 'Request body must be at most 16 KiB.');
+    next();
+  });
+  router.use(express.json({ limit: MAX_BODY_BYTES, strict: false, inflate: false }));
 
   router.get('/mechanisms', async (_request, response) => {
     const { running, runningKind } = runs;

@@ -41,9 +41,6 @@ function httpErrorOf(error) {
   if (error instanceof HttpError) return error;
   if (error instanceof CrossingsError) return new HttpError(500, error.code, error.message);
   const { type, status } = error ?? {};
-  if (type === 'entity.too.large') {
-    return new HttpError(413, 'ERR_TOO_LARGE', 'Request body must be at most 16 kB.');
-  }
   if (type === 'entity.parse.failed') return new HttpError(400, 'ERR_JSON', 'Request body must be valid JSON.');
   if (status >= 400 && status < 500) return new HttpError(status, 'ERR_REQUEST', 'Malformed request.');
   return null;

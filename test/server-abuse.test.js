@@ -179,6 +179,28 @@ test('a recording whose client resets its connection is stopped, and its process
   expect((await lab.ask('/api/runs')).status).toBe(200);
 });
 
+// Each made the lab parse for as long as its client sent, and answer nobody else: node:http parses each packet to its end.
+test.each([
+  [
+    'a thousand expectations in a packet',
+    () => `GET / HTTP/1.1\r\nHost: ${lab.host}\r\nExpect: x\r\n\r\n`.repeat(1000),
+    417,
+  ],
+  [
+    'a body in thousands of pieces',
+    () => `${head('POST', '/api/runs')}Transfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(10_000)}`,
+    411,
+  ],
+  [
+    'a body without end',
+    () => `${head('POST', '/api/nothing')}Content-Length: 999999999\r\n\r\n${'x'.repeat(60_000)}`,
+    413,
+  ],
+])('%s is not read to its end', async (_name, bytes, status) => {
+  const statuses = statusesIn(await exchange(lab.port, bytes())); // it returns when the lab has closed the connection
+  expect([[], [status]]).toContainEqual(statuses); // the answer may be lost, because what follows it is not read
+});
+
 test('a server that runs out of file descriptors answers again when it has some', async () => {
   const poor = await startLabProcess({ descriptors: 60 });
   const { drop } = await holdConnections(poor.port, 200, 'GET /');
