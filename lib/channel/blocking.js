@@ -25,7 +25,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
   pump.receiving();
   try {
     for (;;) {
-      const message = attemptUntil(attempt, Math.min(now() + spinMs, deadline));
+      const message = attemptUntil(attempt, connection.reader, Math.min(now() + spinMs, deadline));
       if (message !== PENDING) return message;
       connection.answerDoorbell();
       serveSenders(); // pending sends cannot make progress on the event loop while this thread is blocked
@@ -61,10 +61,16 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
   }
 }
 
-/** @param {() => unknown} attempt @param {number} until */
-function attemptUntil(attempt, until) {
+/**
+ * @param {() => unknown} attempt
+ * @param {InstanceType<typeof import('./ring-reader.js').RingReader>} reader
+ * @param {number} until
+ */
+function attemptUntil(attempt, reader, until) {
   do {
-    for (let look = 0; look < LOOKS_PER_READING; look++) {
+    const { position } = reader;
+    // An attempt that passes over other frames, such as responses, may take long.
+    for (let look = 0; look < LOOKS_PER_READING && reader.position === position; look++) {
       const message = attempt();
       if (message !== PENDING) return message;
     }

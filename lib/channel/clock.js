@@ -25,9 +25,10 @@ const areGenuine = isGenuine(timers.setImmediate);
 const setImmediate = areGenuine ? timers.setImmediate : (call) => void scheduler.yield().then(call);
 
 // A replaced timer is looked up for each call, so that the time limits work again when the test library has restored it.
+const atLoad = timers.setTimeout;
 /** @type {typeof timers.setTimeout} */
 const setTimeout = areGenuine
-  ? timers.setTimeout
+  ? atLoad
   : /** @type {any} */ ((/** @type {any} */ ...args) => Reflect.apply(timers.setTimeout, undefined, args));
 /**
  * Call in `ms` milliseconds, without keeping the process alive. If the timers are replaced, the wait for a word that never changes
@@ -35,7 +36,7 @@ const setTimeout = areGenuine
  * @type {(call: () => void, ms: number) => void}
  */
 const callUnreferenced = areGenuine
-  ? (call, ms) => void timers.setTimeout(call, ms).unref()
+  ? (call, ms) => void atLoad(call, ms).unref()
   : (call, ms) => {
       const word = new Int32Array(new SharedArrayBuffer(4));
       /** @type {any} */ (Atomics).waitAsync(word, 0, 0, ms).value.then(call);

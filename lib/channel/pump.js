@@ -7,6 +7,7 @@
 //   ASLEEP   my region announces the sleep, so the peer rings the doorbell.
 const { now } = require('./clock.js');
 const { FOR_DATA, FOR_ROOM } = require('./connection.js');
+const { corruptPeer } = require('./errors.js');
 const lookout = require('./lookout.js');
 const turn = require('./turn.js');
 const { Waiters } = require('./waiters.js');
@@ -19,6 +20,7 @@ const ASLEEP = 2;
 
 const LOOKS_PER_CHECK = 65536; // unsuccessful calls of a try method, without any progress, before the peer is checked
 const BYTES_PER_CHECK = 2 ** 26; // received by such calls without finding the ring empty: a million small messages
+const MAX_UNDECIDED = 100;
 const STEPS_WHEN_STARVED = 6; // one for each place where #serve() may find something to do
 
 class Pump {
@@ -42,6 +44,8 @@ class Pump {
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   #starved = false; // did nothing when it was last resumed: on a very slow machine, looking for work may spend a whole turn
   lookUntil = 0;
+  #undecided = 0; // turns in a row without progress after the end, see #isUndecided()
+  #stepsUndecided = 0; // the value of #steps() at that time
   place = -1; // in the lookout
   unreferenced = false; // see keepAlive()
   receivers = new Waiters();
@@ -239,7 +243,7 @@ class Pump {
     if (wanted === 0 || !connection.isOpen || turn.isSpent()) {
       if (connection.isOpen) connection.showAll(); // nothing may look at the ring for long
       this.#enter(IDLE);
-      if (turn.isSpent() && this.#hasMore(wanted)) turn.resumeNext(this);
+      if (turn.isSpent() ? this.#hasMore(wanted) : this.#isUndecided()) turn.resumeNext(this);
       return false;
     }
     if (this.#moved !== this.#frames()) {
@@ -255,6 +259,29 @@ class Pump {
     connection.keepAlive(!this.unreferenced);
     this.#fallingAsleep = connection.announceSleep(wanted);
     return this.#fallingAsleep;
+  }
+
+  /**
+   * After the end, do calls still wait although everything was looked at? No event will call run() again. A peer that has claimed its
+   * end can still write, and the ring may have looked empty to one look and not to the next.
+   */
+  #isUndecided() {
+    const connection = this.#connection;
+    if (connection.isOpen || !connection.isReadable) return false;
+    const isUndecided = this.receivers.size > 0 || (this.#requests.hasPending && !this.#arrivals.inboxIsFull);
+    const steps = this.#steps();
+    if (!isUndecided || steps !== this.#stepsUndecided) this.#undecided = 0;
+    this.#stepsUndecided = steps;
+    if (isUndecided && ++this.#undecided > MAX_UNDECIDED) this.#giveUp();
+    return isUndecided;
+  }
+
+  #giveUp() {
+    try {
+      this.#connection.fail(corruptPeer('its ring changes after its end'));
+    } catch {
+      // Every pending call was rejected with this error.
+    }
   }
 
   #mayEnterLookout() {

@@ -154,11 +154,14 @@ class Requests {
   #sendNow(number, request) {
     this.#enter(number, request);
     const payload = /** @type {Uint8Array} */ (request.payload);
-    request.cancel = this.#send(payload, KIND.REQUEST, number, (error) => {
+    let isDone = false; // also while #send() looks for room, before it returns
+    const cancel = this.#send(payload, KIND.REQUEST, number, (error) => {
+      isDone = true;
       request.cancel = undefined;
       request.payload = undefined;
       if (error !== undefined && this.#open.has(number)) this.#leave(number, request).reject(error);
     });
+    if (!isDone) request.cancel = cancel;
   }
 
   /** Send the queued requests that the window now admits. @param {() => boolean} maySend called after each; false stops the loop */

@@ -2,7 +2,7 @@
 // listen(): the clients of a server over sockets. The server itself is that of lib/channel/.
 const { createServer } = require('node:net');
 const { resolve } = require('node:path');
-const { now, setTimeout } = require('../channel/clock.js');
+const { now, setImmediate, setTimeout } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
 const { MAX_HANDSHAKES, Server } = require('../channel/server.js');
 const { isAborted, throwIfAborted } = require('../channel/signals.js');

@@ -3,6 +3,7 @@
 // defect that was found by an attack.
 const { MAX_OPEN_REQUESTS } = require('../../lib/channel/request-window.js');
 const { KIND } = require('../../lib/channel/layout.js');
+const { RingReader } = require('../../lib/channel/ring-reader.js');
 const { channelPair, openChannel, structured } = require('../../lib/index.js');
 const { CAPACITY, rawPeer } = require('./raw-peer.js');
 const { Connection } = require('../../lib/channel/connection.js');
@@ -207,6 +208,40 @@ test('the inbox limit depends on the capacity of this side, not of the peer', as
   for await (const message of a) received += message.length / 1000;
   expect(received).toBe(sent);
   await a.close();
+});
+
+// The peer's process had ended, and these calls waited for ever: no event came any more.
+describe('a ring that seems empty to one look and not to the next, after its end', () => {
+  const { isReady } = RingReader.prototype;
+  afterEach(() => jest.restoreAllMocks());
+
+  /** @param {number} times how often a look finds what is not there @param {(a: any) => Promise<unknown>} call */
+  async function endDuring(times, call) {
+    const peer = await rawPeer();
+    const settled = call(peer.a).catch((error) => error.code);
+    await pause(5);
+    let left = times;
+    jest.spyOn(RingReader.prototype, 'isReady').mockImplementation(
+      /** @this {any} */ function flicker() {
+        return (this.ended && left-- > 0) || isReady.call(this);
+      },
+    );
+    peer.end(true);
+    const result = await settled;
+    await peer.close();
+    return result;
+  }
+
+  test.each([1, 2, 5])('%i times', async (times) => {
+    expect(await endDuring(times, (a) => a.receive())).toBeNull();
+    expect(await endDuring(times, (a) => a.request('x'))).toBe('ERR_CLOSED');
+  });
+
+  test('for ever', async () => {
+    const corrupt = 'ERR_PEER_CORRUPT';
+    expect(await endDuring(Number.POSITIVE_INFINITY, (a) => a.receive())).toBe(corrupt);
+    expect(await endDuring(Number.POSITIVE_INFINITY, (a) => a.request('x'))).toBe(corrupt);
+  });
 });
 
 test('structured carries null and undefined', async () => {

@@ -148,6 +148,32 @@ describe('a package that is loaded after', () => {
     expect(await runScript(script).ended).toMatchObject({ status: 0 });
   });
 
+  // The member of node:timers was read for each call, and was the replacement by then.
+  test.each(['shm', 'socket'])('(not before) the timers were replaced lets channels over %s work', async (transport) => {
+    const script = `
+      const { mock } = require('node:test');
+      const { connect, listen } = require(${library});
+      const { port1 } = new MessageChannel();
+      port1.on('message', () => {}); // keeps the process alive
+      mock.timers.enable();
+      (async () => {
+        const options = ${JSON.stringify(transport === 'socket' ? { transport } : {})};
+        const server = await listen(${JSON.stringify(newPath())}, options);
+        const [a, b] = await Promise.all([connect(server.path, options), server.accept()]);
+        a.unref();
+        b.unref();
+        const sending = (async () => { for (let i = 0; i < 20000; i++) await a.send('x'); await a.close(); })();
+        let count = 0;
+        for await (const _ of b) count++;
+        await sending;
+        await b.close();
+        await server.close();
+        if (count !== 20000) throw new Error('received ' + count);
+        port1.close();
+      })();`;
+    expect(await runScript(script).ended).toMatchObject({ status: 0 });
+  });
+
   test('performance.now was replaced works', async () => {
     const script = `
       performance.now = () => 0;

@@ -171,3 +171,29 @@ describe('a request that gets no answer ends', () => {
     await expect(unanswered).rejects.toEqual(errorWith('ERR_CLOSED'));
   });
 });
+
+// The peer had made room between two looks. The request was then in the ring and taken for one that still waits: its response was dropped.
+test('a request that finds room at the second look gets its response, and its window is kept', async () => {
+  const { Requests } = require('../../lib/channel/requests.js');
+  const { KIND } = require('../../lib/channel/layout.js');
+  let cancels = 0;
+  const requests = new Requests(
+    (_payload, _kind, _number, done) => {
+      done();
+      return () => {
+        cancels++;
+      };
+    },
+    { mine: 65536, peer: 65536 },
+  );
+  const asked = requests.ask(Buffer.from('x'), undefined, Number.POSITIVE_INFINITY, () => {});
+  expect(requests.isAwaited(1)).toBe(true);
+  requests.admit(KIND.RESPONSE, 1, 1);
+  requests.take(KIND.RESPONSE, 1, Buffer.from('y'));
+  expect(String(await asked)).toBe('y');
+  const stop = new AbortController();
+  const aborted = requests.ask(Buffer.from('x'), stop.signal, Number.POSITIVE_INFINITY, () => {});
+  stop.abort(new Error('enough'));
+  await expect(aborted).rejects.toThrow('enough');
+  expect([cancels, requests.hasPending]).toEqual([0, true]); // it is open at the peer
+});
