@@ -149,29 +149,20 @@ void disposal_close_socket_later(int fd) {
     close_elsewhere(run_socket, &fd, 1);
 }
 
-/* Can this descriptor be closed at once? True for memfds and pipes. The pages of large memfds take long to free: *left
- * is the number of blocks that this thread may still free. */
-static bool is_quick(int fd, blkcnt_t *left) {
+/* Can this descriptor be closed at once? Only a memfd, as a correct hello has one: F_GET_SEALS takes no lock, and finds
+ * it. The pages of a large one take long to free. Not a pipe: a peer that hangs in a write() to it holds its lock. */
+static bool is_quick(int fd) {
     struct stat status;
-    if (fcntl(fd, F_GET_SEALS) < 0)
-        return fcntl(fd, F_GETPIPE_SZ) >= 0;
-    if (fstat(fd, &status) || status.st_blocks >= *left)
-        return false;
-    *left -= status.st_blocks;
-    return true;
+    return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &status) == 0 && status.st_blocks < QUICK_BLOCKS;
 }
 
+/* Of several, none is closed here: each memfd may have many record locks, which close() looks through. */
 void disposal_close_received(const int *fds, size_t count) {
-    int reason = errno, others[DISPOSAL_MOST];
-    size_t kept = 0;
-    blkcnt_t left = QUICK_BLOCKS;
-    for (size_t i = 0; i < count; i++)
-        if (is_quick(fds[i], &left))
-            close(fds[i]);
-        else
-            others[kept++] = fds[i];
-    if (kept > 0)
-        close_elsewhere(run_all, others, kept);
+    int reason = errno;
+    if (count == 1 && is_quick(fds[0]))
+        close(fds[0]);
+    else if (count > 0)
+        close_elsewhere(run_all, fds, count);
     errno = reason;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Closing what a peer has passed, without ever waiting. close() can wait for hours: for the unsent data of a TCP socket
- * that lingers, or for the daemon of a FUSE file system. So only memfds and pipes are closed here; everything else is
- * closed by a thread of its own. Closing a socket also closes the descriptors that wait in it.
+ * that lingers, or for the daemon of a FUSE file system. So only a memfd that comes alone is closed here; everything
+ * else is closed by a thread of its own. Closing a socket also closes the descriptors that wait in it.
  */
 #ifndef CROSSINGS_DISPOSAL_H
 #define CROSSINGS_DISPOSAL_H

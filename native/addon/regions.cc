@@ -17,6 +17,7 @@ extern "C" {
 #include <deque>
 #include <mutex>
 #include <set>
+#include <vector>
 
 namespace {
 
@@ -328,13 +329,21 @@ Napi::Value IsReleased(const Napi::CallbackInfo &info) {
 // after this.
 void EnvironmentEnds(void *data) {
     auto *env = static_cast<napi_env>(data);
-    std::lock_guard<std::mutex> lock(live.mutex);
-    for (Mapping *mapping : live.mappings) {
-        if (mapping->env != env || mapping->released)
-            continue;
-        mapping->released = true;
+    std::vector<Mapping *> ended;
+    {
+        std::lock_guard<std::mutex> lock(live.mutex);
+        for (Mapping *mapping : live.mappings) {
+            if (mapping->env != env || mapping->released)
+                continue;
+            mapping->released = true;
+            mapping->holders++;
+            ended.push_back(mapping);
+        }
+    }
+    for (Mapping *mapping : ended) { // without the lock, for which other threads would wait meanwhile
         CloseDescriptor(&mapping->region);
-        ReplaceByZeros(mapping);
+        ReplaceSoon(mapping);
+        LetGo(mapping);
     }
 }
 

@@ -756,6 +756,17 @@ static void hidden_packets_are_closed_elsewhere(void) {
     EXPECT(threads_started == 1);
 }
 
+/* A peer that hangs in a write() to a pipe holds its lock, which close() and fcntl() wait for. */
+static void a_pipe_is_closed_elsewhere(void) {
+    int pair[2], ends[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair) == 0 && pipe(ends) == 0);
+    pass(pair[1], ends, 1);
+    struct region peer;
+    char reason[HANDSHAKE_REASON_BYTES];
+    EXPECT(handshake_receive(pair[0], false, &peer, reason) == HANDSHAKE_PROTOCOL);
+    EXPECT(threads_started == 1);
+}
+
 /* The pages of each are few, but 253 of them made a thread wait for a second. */
 static void many_memfds_are_closed_elsewhere(void) {
     enum { COUNT = 80, BYTES = 1 << 20 };
@@ -784,6 +795,7 @@ static const struct {
     {"a wait that a signal handler left does not spoil the next", a_wait_that_was_left_does_not_spoil_the_next},
     {"a link that is switched harms no live server", a_link_that_is_switched_harms_no_live_server},
     {"sockets with descriptors in them wait for a thread that can close them", sockets_wait_for_a_thread},
+    {"a pipe is closed by another thread", a_pipe_is_closed_elsewhere},
     {"many memfds are closed by another thread", many_memfds_are_closed_elsewhere},
     {"a child that closes its copies leaves its parent alone", a_child_that_closes_leaves_its_parent_alone},
     {"so does a child with the same pid", so_does_a_child_with_the_same_pid},
