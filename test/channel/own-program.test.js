@@ -149,7 +149,7 @@ describe('a package that is loaded after', () => {
   });
 
   // The member of node:timers was read for each call, and was the replacement by then.
-  test.each(['shm', 'socket'])('(not before) the timers were replaced lets channels over %s work', async (transport) => {
+  test.each(['shm', 'socket'])('timers that were replaced later do not matter: %s', async (transport) => {
     const script = `
       const { mock } = require('node:test');
       const { connect, listen } = require(${library});
