@@ -3,6 +3,7 @@
 // the peer has gone.
 const { CrossingsError } = require('./errors.js');
 const { native } = require('./native.js');
+const turn = require('./turn.js');
 
 /**
  * What a Connection needs besides the memory of the two rings.
@@ -23,6 +24,8 @@ const { native } = require('./native.js');
 class Doorbell {
   #fd;
   /** @type {import('./native.js').Poller | undefined} */ #poller;
+  #onRing = () => {};
+  unreferenced = true; // see resumeNext() in turn.js
   cannotBlock = null;
 
   /** @param {number} fd a connected socket */
@@ -32,13 +35,29 @@ class Doorbell {
 
   /** @param {() => void} onRing */
   watch(onRing) {
-    this.#poller = new native.Poller(this.#fd, onRing);
+    this.#onRing = onRing;
+    this.#poller = new native.Poller(this.#fd, () => this.#rang());
+  }
+
+  #rang() {
+    if (turn.mayAnswer()) return this.#onRing();
+    this.#poller?.suspend();
+    turn.resumeNext(this);
+  }
+
+  /** Called in a later turn: answer what had to wait. */
+  resume() {
+    if (this.#poller === undefined) return; // closed meanwhile
+    this.#poller.resume();
+    this.#onRing();
   }
 
   /** @param {boolean} yes */
   keepAlive(yes) {
-    if (yes) this.#poller?.ref();
-    else this.#poller?.unref();
+    this.unreferenced = !yes;
+    if (!yes) return this.#poller?.unref();
+    this.#poller?.ref();
+    turn.reference(this);
   }
 
   ring() {
@@ -61,10 +80,11 @@ class Doorbell {
 
   stopWatching() {
     this.#poller?.close();
+    this.#poller = undefined;
   }
 
   close() {
-    this.#poller?.close();
+    this.stopWatching();
     native.closeFd(this.#fd);
     return undefined;
   }

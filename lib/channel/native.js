@@ -18,6 +18,7 @@ const { lacksLoopPoller } = require('./runtime.js');
  * @property {() => void} ref
  * @property {() => void} unref
  * @property {() => void} pause
+ * @property {() => void} suspend
  * @property {() => void} resume
  * @property {() => void} close
  *

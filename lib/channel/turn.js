@@ -7,6 +7,7 @@ const { callUnreferenced, now, setImmediate } = require('./clock.js');
 const TURN_MS = 0.12; // about two hundred fast round trips; a turn of the event loop takes about 10 µs and three system calls
 const CHECK_MS = 0.05;
 const MAX_BETWEEN_READINGS = 64;
+const BELLS_PER_TURN = 32; // a peer that rings all the time makes one of them take about 20 µs
 const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and signing it about 40
 
 /** @typedef {{resume: () => void, unreferenced: boolean}} Resumable */
@@ -16,6 +17,7 @@ let left = 1; // messages until the next reading
 let readAt = 0;
 let endsAt = 0; // 0: the clock has not been read in this turn
 let spent = false;
+let bells = 0; // doorbells in this turn
 let shared = false; // more than one channel was resumed in this turn
 /** @type {Set<Resumable>} */
 const queued = new Set(); // resumed in the next turn
@@ -61,6 +63,7 @@ function begin() {
   endsAt = 0;
   spent = false;
   left = stride;
+  bells = 0;
   resumeAll(queued);
 }
 
@@ -101,6 +104,15 @@ function beginDelayed() {
 function delayTurn() {
   callUnreferenced(beginDelayed, 1);
   isDelaying = true;
+}
+
+/**
+ * May one more doorbell be answered in this turn? If not, use resumeNext(). Thousands of peers can ring at once, and libuv looks
+ * for further events up to 48 times before timers run.
+ */
+function mayAnswer() {
+  if (++bells > BELLS_PER_TURN && endsAt === 0) start(); // the next turn counts anew
+  return bells <= BELLS_PER_TURN;
 }
 
 /** Makes the next take() read the clock. Call this after work that may have taken a long time. */
@@ -158,4 +170,4 @@ function nextTurn() {
   });
 }
 
-module.exports = { allow, take, recheck, copies, isSpent, isShared, resumeNext, reference, nextTurn };
+module.exports = { allow, take, mayAnswer, recheck, copies, isSpent, isShared, resumeNext, reference, nextTurn };

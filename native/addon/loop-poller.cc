@@ -20,11 +20,11 @@ namespace {
 class LoopPoller : public Napi::ObjectWrap<LoopPoller> {
   public:
     static Napi::Function Define(Napi::Env env) {
-        return DefineClass(env, "LoopPoller",
-                           {InstanceMethod("ref", &LoopPoller::RefLoop),
-                            InstanceMethod("unref", &LoopPoller::UnrefLoop),
-                            InstanceMethod("pause", &LoopPoller::Pause), InstanceMethod("resume", &LoopPoller::Resume),
-                            InstanceMethod("close", &LoopPoller::Close)});
+        return DefineClass(
+            env, "LoopPoller",
+            {InstanceMethod("ref", &LoopPoller::RefLoop), InstanceMethod("unref", &LoopPoller::UnrefLoop),
+             InstanceMethod("pause", &LoopPoller::Pause), InstanceMethod("suspend", &LoopPoller::Suspend),
+             InstanceMethod("resume", &LoopPoller::Resume), InstanceMethod("close", &LoopPoller::Close)});
     }
 
     // new LoopPoller(descriptor, callback): starts polling immediately; does not keep the process alive until ref().
@@ -104,11 +104,17 @@ class LoopPoller : public Napi::ObjectWrap<LoopPoller> {
             uv_unref(reinterpret_cast<uv_handle_t *>(&watch_->poll));
     }
 
-    // Suspend callbacks until resume(). For a listener, which has no peer that could disconnect: watching only for that
-    // keeps the handle active, so it still keeps the process alive if it is referenced.
+    // Like suspend(), but still keeps the process alive if it is referenced. For a listener, which has no peer that
+    // could disconnect: watching only for that keeps the handle active.
     void Pause(const Napi::CallbackInfo &) {
         if (watch_)
             uv_poll_start(&watch_->poll, UV_DISCONNECT, &LoopPoller::Readable);
+    }
+
+    // No callbacks until resume(), and nothing keeps the process alive meanwhile.
+    void Suspend(const Napi::CallbackInfo &) {
+        if (watch_)
+            uv_poll_stop(&watch_->poll);
     }
 
     void Resume(const Napi::CallbackInfo &) {

@@ -16,6 +16,7 @@ struct Watch {
     napi_threadsafe_function function = nullptr;
     uint64_t id = 0;
     bool paused = false;
+    bool suspended = false;
     bool closed = false;
 };
 
@@ -32,7 +33,7 @@ void CallBack(napi_env raw, napi_value callback, void *context, void *) {
     if (!raw || !callback)
         return;
     Shared watch = *static_cast<Shared *>(context);
-    if (watch->closed)
+    if (watch->closed || watch->suspended)
         return;
     Napi::Env env(raw);
     Napi::HandleScope scope(env);
@@ -43,7 +44,7 @@ void CallBack(napi_env raw, napi_value callback, void *context, void *) {
     bool pending = false;
     bool thrown = napi_is_exception_pending(raw, &pending) == napi_ok && pending &&
                   napi_get_and_clear_last_exception(raw, &error) == napi_ok;
-    if (!watch->closed)
+    if (!watch->closed && !watch->suspended)
         watcher_arm(watch->id, !watch->paused);
     if (thrown)
         napi_fatal_exception(raw, error);
@@ -72,8 +73,8 @@ class ThreadPoller : public Napi::ObjectWrap<ThreadPoller> {
         return DefineClass(
             env, "ThreadPoller",
             {InstanceMethod("ref", &ThreadPoller::RefLoop), InstanceMethod("unref", &ThreadPoller::UnrefLoop),
-             InstanceMethod("pause", &ThreadPoller::Pause), InstanceMethod("resume", &ThreadPoller::Resume),
-             InstanceMethod("close", &ThreadPoller::Close)});
+             InstanceMethod("pause", &ThreadPoller::Pause), InstanceMethod("suspend", &ThreadPoller::Suspend),
+             InstanceMethod("resume", &ThreadPoller::Resume), InstanceMethod("close", &ThreadPoller::Close)});
     }
 
     // new ThreadPoller(descriptor, callback): as for a LoopPoller
@@ -116,19 +117,26 @@ class ThreadPoller : public Napi::ObjectWrap<ThreadPoller> {
             referenced_ = napi_unref_threadsafe_function(info.Env(), watch_->function) != napi_ok;
     }
 
-    // Suspend callbacks until resume(). For a listener; see LoopPoller.
+    // For a listener; see LoopPoller.
     void Pause(const Napi::CallbackInfo &) {
-        SetPaused(true);
+        Arm(true);
+    }
+
+    // No callbacks until resume(). A watch reports only once, so it is enough not to arm it again.
+    void Suspend(const Napi::CallbackInfo &) {
+        if (watch_)
+            watch_->suspended = true;
     }
 
     void Resume(const Napi::CallbackInfo &) {
-        SetPaused(false);
+        Arm(false);
     }
 
-    void SetPaused(bool paused) {
+    void Arm(bool paused) {
         if (!watch_)
             return;
         watch_->paused = paused;
+        watch_->suspended = false;
         watcher_arm(watch_->id, !paused);
     }
 

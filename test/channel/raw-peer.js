@@ -41,6 +41,7 @@ async function rawPeer(options = {}) {
       reader.mustRing = false;
       return number;
     },
+    ring: () => native.ring(fd),
     /** Claim to sleep until there is room. */
     claimToWaitForRoom() {
       Atomics.add(words, WAITING_FOR_ROOM_WORD, 1);
