@@ -7,7 +7,7 @@ const { callUnreferenced, now, setImmediate } = require('./clock.js');
 const TURN_MS = 0.12; // about two hundred fast round trips; a turn of the event loop takes about 10 µs and three system calls
 const CHECK_MS = 0.05;
 const MAX_BETWEEN_READINGS = 64;
-const BELLS_PER_TURN = 32; // a peer that rings all the time makes one of them take about 20 µs
+const BELLS_PER_TURN = 32; // at most twice as many; a peer that rings all the time makes one of them take about 20 µs
 const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and signing it about 40
 
 /** @typedef {{resume: () => void, unreferenced: boolean}} Resumable */
@@ -17,7 +17,7 @@ let left = 1; // messages until the next reading
 let readAt = 0;
 let endsAt = 0; // 0: the clock has not been read in this turn
 let spent = false;
-let bells = 0; // doorbells in this turn
+let bells = 0; // doorbells since the last start()
 let shared = false; // more than one channel was resumed in this turn
 /** @type {Set<Resumable>} */
 const queued = new Set(); // resumed in the next turn
@@ -53,6 +53,7 @@ const isTimeLeft = () => (--left > 1 ? !spent : readClock());
 /** The first reading in this turn. @returns {number} its time */
 function start() {
   setImmediate(begin); // starts the next turn, even if the budget is never spent
+  bells = 0;
   readAt = now(); // only now: a hook of async_hooks may take longer than a turn, and each turn would be spent before it begins
   endsAt = readAt + TURN_MS; // last: the call before it fails if the stack is full
   return readAt;
@@ -63,7 +64,6 @@ function begin() {
   endsAt = 0;
   spent = false;
   left = stride;
-  bells = 0;
   resumeAll(queued);
 }
 
@@ -111,8 +111,10 @@ function delayTurn() {
  * for further events up to 48 times before timers run.
  */
 function mayAnswer() {
-  if (++bells > BELLS_PER_TURN && endsAt === 0) start(); // the next turn counts anew
-  return bells <= BELLS_PER_TURN;
+  if (++bells <= BELLS_PER_TURN) return true;
+  if (endsAt !== 0) return false;
+  start(); // these rang in one turn, or in many: count those that come before its end
+  return true;
 }
 
 /** Makes the next take() read the clock. Call this after work that may have taken a long time. */
