@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define DEFAULT_CAPACITY (1u << 20)
+#define DEFAULT_MAX_PEER_CAPACITY (1u << 28)
 #define DEFAULT_SPIN_US 50
 #define DEFAULT_TIMEOUT_MS 5000
 
@@ -18,6 +19,8 @@ crossings_status channel_check_options(const crossings_options *given, crossings
     *options = given ? *given : (crossings_options){0};
     if (options->capacity == 0)
         options->capacity = DEFAULT_CAPACITY;
+    if (options->max_peer_capacity == 0)
+        options->max_peer_capacity = DEFAULT_MAX_PEER_CAPACITY;
     if (options->spin_us == 0)
         options->spin_us = DEFAULT_SPIN_US;
     if (options->timeout_ms == 0)
@@ -35,6 +38,7 @@ crossings_status channel_status_of(enum handshake_status handshake) {
     case HANDSHAKE_PROTOCOL: return CROSSINGS_PROTOCOL;
     case HANDSHAKE_IN_USE:
     case HANDSHAKE_NOT_SOCKET: return CROSSINGS_IN_USE;
+    case HANDSHAKE_TOO_LARGE: return CROSSINGS_LIMIT_EXCEEDED;
     case HANDSHAKE_SYSTEM: break;
     }
     return CROSSINGS_SYSTEM;
@@ -78,6 +82,7 @@ crossings_status channel_begin_handshake(int fd, const crossings_options *option
     channel->fd = fd;
     channel->mine.fd = channel->peer.fd = -1;
     channel->wait = options->wait;
+    channel->max_peer_capacity = options->max_peer_capacity;
     channel->authenticated = channel->special = options->authenticate;
     channel->spin_ns = options->wait == CROSSINGS_SLEEP ? 0 : (uint64_t)options->spin_us * 1000;
     pid_t process;
@@ -117,9 +122,10 @@ static crossings_status send_region(crossings_channel *channel, uint32_t capacit
  * in flight. The kernel limits how many of a user's descriptors may be in flight at a time. */
 crossings_status channel_finish_handshake(crossings_channel *channel, uint32_t capacity) {
     char reason[HANDSHAKE_REASON_BYTES];
-    enum handshake_status handshake =
-        channel->peer.header ? HANDSHAKE_OK
-                             : handshake_receive(channel->fd, channel->authenticated, &channel->peer, reason);
+    enum handshake_status handshake = channel->peer.header
+                                          ? HANDSHAKE_OK
+                                          : handshake_receive_most(channel->fd, channel->authenticated,
+                                                                   channel->max_peer_capacity, &channel->peer, reason);
     if (handshake != HANDSHAKE_OK)
         return channel_status_of(handshake);
     crossings_status status = send_region(channel, capacity);
@@ -141,8 +147,12 @@ static crossings_status open_channel(int fd, const crossings_options *options, u
         sleep_before_retry(); /* somebody has filled the socket */
     if (status != CROSSINGS_OK)
         return channel_give_up(channel, status == CROSSINGS_AGAIN ? CROSSINGS_TIMEOUT : status);
+    bool was_readable = false;
     while ((status = channel_finish_handshake(channel, options->capacity)) == CROSSINGS_AGAIN) {
-        /* Late even if the socket is readable: a peer can hide the packet that makes it so. */
+        /* Readable, but nothing to receive: whoever has a copy of this end hides the packet. Do not spin meanwhile. */
+        if (was_readable)
+            sleep_before_retry();
+        was_readable = true;
         bool is_late = remaining_ms(deadline) == 0;
         if (!wait_readable(fd, deadline) || is_late)
             return channel_give_up(channel, CROSSINGS_TIMEOUT);
@@ -238,6 +248,7 @@ const char *crossings_status_text(crossings_status status) {
     case CROSSINGS_IN_USE: return "address already in use, or not a socket";
     case CROSSINGS_INVALID:
         return "invalid option: capacity must be a power of two from 64 KiB to 1 GiB, wait a crossings_wait";
+    case CROSSINGS_LIMIT_EXCEEDED: return "the peer's ring is larger than max_peer_capacity";
     case CROSSINGS_SYSTEM: break;
     }
     return "a system call failed; see errno";

@@ -22,6 +22,7 @@ struct crossings_channel {
     struct ring_writer writer;
     struct ring_reader reader;
     crossings_wait wait;
+    uint32_t max_peer_capacity;
     uint64_t spin_ns;
     bool corked, authenticated;
     bool unrung;  /* the doorbell could not be rung; the next calls ring it */

@@ -45,6 +45,7 @@ typedef enum {
     CROSSINGS_IN_USE,         /* ERR_ADDRESS_IN_USE: the path has a listener, or is not a socket */
     CROSSINGS_INVALID,        /* ERR_INVALID_ARGUMENT */
     CROSSINGS_SYSTEM,         /* ERR_SYSTEM: see errno */
+    CROSSINGS_LIMIT_EXCEEDED, /* ERR_LIMIT_EXCEEDED: the peer's ring is larger than max_peer_capacity */
 } crossings_status;
 
 /* How a channel waits for its peer. Spinning has the lowest latency and keeps a core busy. */
@@ -57,10 +58,11 @@ typedef enum {
 typedef struct {
     uint32_t capacity; /* of the outgoing ring: a power of two, 64 KiB to 1 GiB; 0: 1 MiB */
     crossings_wait wait;
-    uint32_t spin_us;       /* microseconds of spinning before sleep; 0: 50 */
-    int timeout_ms;         /* for connecting, handshake included; 0: 5000 */
-    bool allow_other_users; /* accept a peer of another user; a listener's socket file is then open to all */
-    bool authenticate;      /* sign each message, and check the peer's; both sides must set it, or neither */
+    uint32_t spin_us;           /* microseconds of spinning before sleep; 0: 50 */
+    int timeout_ms;             /* for connecting, handshake included; 0: 5000 */
+    bool allow_other_users;     /* accept a peer of another user; a listener's socket file is then open to all */
+    bool authenticate;          /* sign each message, and check the peer's; both sides must set it, or neither */
+    uint32_t max_peer_capacity; /* the largest ring that a peer may have; 0: 256 MiB */
 } crossings_options;
 
 /* Listen at a path of at most 107 bytes. Only this user may connect, unless allow_other_users is set. A stale socket
@@ -84,9 +86,10 @@ crossings_status crossings_open(int fd, const crossings_options *options, crossi
 /* The size of the largest message that this channel can send. */
 uint32_t crossings_max_message(const crossings_channel *channel);
 
-/* Every call reports the peer's end: CROSSINGS_END or CROSSINGS_PEER_DIED, receives only after the messages that were
- * sent before it. A program that only polls with the crossings_try_ functions learns of it within 16384
- * calls that find nothing to do. */
+/* After the peer's end, receives return CROSSINGS_END or CROSSINGS_PEER_DIED once every message sent before it was
+ * received. Sends return it at once if this side knows of the end: nothing watches the socket between calls, so a
+ * program that only sends learns of it when the ring is full. A program that only polls with the crossings_try_
+ * functions learns of it within 16384 calls that find nothing to do. */
 
 /* Copy one message into the ring. CROSSINGS_AGAIN: no room now. */
 crossings_status crossings_try_send(crossings_channel *channel, const void *message, size_t size);

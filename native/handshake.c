@@ -126,7 +126,8 @@ static bool agree(int fd, const struct hello *hello, bool authenticated, char *r
 }
 
 /* Check the hello and map the region behind `memory`. */
-static enum handshake_status check_hello(const struct hello *hello, int memory, struct region *peer, char *reason) {
+static enum handshake_status check_hello(const struct hello *hello, int memory, uint32_t max_capacity,
+                                         struct region *peer, char *reason) {
     if (hello->magic != RING_MAGIC) {
         snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer does not speak the crossings protocol");
         return HANDSHAKE_PROTOCOL;
@@ -136,7 +137,7 @@ static enum handshake_status check_hello(const struct hello *hello, int memory, 
                  hello->version, RING_VERSION);
         return HANDSHAKE_PROTOCOL;
     }
-    enum region_refusal refusal = region_map_peer(peer, memory);
+    enum region_refusal refusal = region_map_peer(peer, memory, max_capacity);
     if (refusal == REGION_OK && peer->capacity != hello->capacity) {
         region_release(peer);
         refusal = REGION_BAD_SIZE;
@@ -145,6 +146,10 @@ static enum handshake_status check_hello(const struct hello *hello, int memory, 
         if (hello->flags & RING_FLAG_AUTHENTICATED)
             peer->key = hello->key;
         return HANDSHAKE_OK;
+    }
+    if (refusal == REGION_TOO_LARGE) {
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer's ring has more than %u bytes", max_capacity);
+        return HANDSHAKE_TOO_LARGE;
     }
     snprintf(reason, HANDSHAKE_REASON_BYTES, "%s", region_refusal_text(refusal));
     return refusal == REGION_NOT_MAPPED ? HANDSHAKE_SYSTEM : HANDSHAKE_PROTOCOL;
@@ -162,7 +167,8 @@ static bool refuse_descriptors(int fd) {
 
 /* The packet is looked at before it is taken. So the kernel never closes the last reference to a descriptor that the
  * peer has passed, which can block this thread; see disposal.h. */
-enum handshake_status handshake_receive(int fd, bool authenticated, struct region *peer, char *reason) {
+enum handshake_status handshake_receive_most(int fd, bool authenticated, uint32_t max_capacity, struct region *peer,
+                                             char *reason) {
     struct hello hello = {0};
     union disposal_control control;
     int received[DISPOSAL_MOST];
@@ -196,7 +202,7 @@ enum handshake_status handshake_receive(int fd, bool authenticated, struct regio
         snprintf(reason, HANDSHAKE_REASON_BYTES, "expected a hello of %zu bytes and 1 descriptor; got %zd and %zu",
                  expected, got, count);
     else if (agreed)
-        answer = check_hello(&hello, received[0], peer, reason);
+        answer = check_hello(&hello, received[0], max_capacity, peer, reason);
     int saved_errno = errno;
     if (answer == HANDSHAKE_OK && !refuse_descriptors(fd)) {
         region_release(peer);
@@ -207,4 +213,8 @@ enum handshake_status handshake_receive(int fd, bool authenticated, struct regio
                             count); /* after the mapping: whoever is last frees the memory, which takes long */
     errno = saved_errno;
     return answer;
+}
+
+enum handshake_status handshake_receive(int fd, bool authenticated, struct region *peer, char *reason) {
+    return handshake_receive_most(fd, authenticated, RING_MAX_CAPACITY, peer, reason);
 }

@@ -19,6 +19,7 @@ enum handshake_status {
     HANDSHAKE_IN_USE = -4,      /* another socket is listening at the path */
     HANDSHAKE_NOT_SOCKET = -5,  /* the path exists and is not a socket */
     HANDSHAKE_NO_LISTENER = -6, /* no socket is listening at the path (yet) */
+    HANDSHAKE_TOO_LARGE = -7,   /* the peer's ring is larger than this side allows */
 };
 
 /* Is this a socket that the handshake works over: a Unix socket of type SOCK_SEQPACKET that has a peer? */
@@ -37,10 +38,13 @@ int handshake_peer(int fd, uid_t *uid, pid_t *pid);
  * one, in any order. */
 enum handshake_status handshake_send(int fd, const struct region *mine);
 /* Receive the peer's hello, check its region and map it read-only. HANDSHAKE_SYSTEM with EMFILE: this process has no
- * descriptor left for the peer's region; the hello can be received later. On HANDSHAKE_PROTOCOL, `reason` (of
- * HANDSHAKE_REASON_BYTES) gets a phrase that says why. `authenticated`: my region has RING_FLAG_AUTHENTICATED, or will
- * have it. The peer's must have it too, or must not have it. */
+ * descriptor left for the peer's region; the hello can be received later. On HANDSHAKE_PROTOCOL and
+ * HANDSHAKE_TOO_LARGE, `reason` (of HANDSHAKE_REASON_BYTES) gets a phrase that says why. `authenticated`: my region has
+ * RING_FLAG_AUTHENTICATED, or will have it. The peer's must have it too, or must not have it. */
 #define HANDSHAKE_REASON_BYTES 160
 enum handshake_status handshake_receive(int fd, bool authenticated, struct region *peer, char *reason);
+/* The same, but refuse a ring of more than `max_capacity` bytes. */
+enum handshake_status handshake_receive_most(int fd, bool authenticated, uint32_t max_capacity, struct region *peer,
+                                             char *reason);
 
 #endif

@@ -74,7 +74,7 @@ int region_create(struct region *region, uint32_t capacity, uint32_t flags) {
     return 0;
 }
 
-enum region_refusal region_map_peer(struct region *region, int fd) {
+enum region_refusal region_map_peer(struct region *region, int fd, uint32_t max_capacity) {
     *region = (struct region){.fd = -1};
     struct stat status;
     int seals = fcntl(fd, F_GET_SEALS);
@@ -84,6 +84,8 @@ enum region_refusal region_map_peer(struct region *region, int fd) {
         !region_capacity_is_valid((uint64_t)status.st_size - RING_HEADER_BYTES))
         return REGION_BAD_SIZE;
     uint32_t capacity = (uint32_t)(status.st_size - RING_HEADER_BYTES);
+    if (capacity > max_capacity)
+        return REGION_TOO_LARGE;
     struct ring_region *header = map_twice(fd, capacity, PROT_READ, 0);
     if (!header)
         return REGION_NOT_MAPPED;
@@ -103,6 +105,7 @@ const char *region_refusal_text(enum region_refusal refusal) {
     switch (refusal) {
     case REGION_NOT_SEALED: return "the peer's region is not sealed against shrinking and writing";
     case REGION_BAD_SIZE: return "the peer's region has an invalid size";
+    case REGION_TOO_LARGE: return "the peer's ring is larger than this side allows";
     case REGION_BAD_HEADER: return "the peer's region has an invalid header";
     case REGION_NOT_MAPPED: return "the peer's region could not be mapped";
     case REGION_OK: break;

@@ -33,12 +33,14 @@ enum region_refusal {
     REGION_OK,
     REGION_NOT_SEALED, /* its file could be shrunk, or written by a third process */
     REGION_BAD_SIZE,   /* its file's size is not a header and a valid capacity */
+    REGION_TOO_LARGE,  /* its ring is larger than `max_capacity` */
     REGION_BAD_HEADER, /* wrong magic, version or capacity */
     REGION_NOT_MAPPED, /* mmap() failed; see errno */
 };
 
-/* Check the region behind `fd` and map it read-only. The caller may close the descriptor afterwards. */
-enum region_refusal region_map_peer(struct region *region, int fd);
+/* Check the region behind `fd` and map it read-only. A larger ring than `max_capacity` is not mapped: a program that
+ * locks its memory (mlockall) would hold all of its pages. The caller may close the descriptor afterwards. */
+enum region_refusal region_map_peer(struct region *region, int fd, uint32_t max_capacity);
 const char *region_refusal_text(enum region_refusal refusal);
 
 /* Unmap the region and close its descriptor. Does nothing if neither is open. */

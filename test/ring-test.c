@@ -310,7 +310,7 @@ static void peers_cannot_write(void) {
     struct region mine, peer;
     char path[64];
     EXPECT(region_create(&mine, CAPACITY, 0) == 0);
-    EXPECT(region_map_peer(&peer, mine.fd) == REGION_OK);
+    EXPECT(region_map_peer(&peer, mine.fd, RING_MAX_CAPACITY) == REGION_OK);
     EXPECT(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, mine.fd, 0) == MAP_FAILED && errno == EPERM);
     EXPECT(mprotect(peer.header, 4096, PROT_READ | PROT_WRITE) == -1 && errno == EACCES);
     EXPECT(pwrite(mine.fd, "x", 1, 0) == -1 && errno == EPERM);
@@ -335,7 +335,7 @@ static enum region_refusal offer(int seals, off_t size, uint32_t magic, uint32_t
     int fd = memfd_create("stranger", MFD_ALLOW_SEALING);
     EXPECT(fd >= 0 && ftruncate(fd, size) == 0 && (size < 16 || pwrite(fd, words, sizeof words, 0) == 16));
     EXPECT(seals == 0 || fcntl(fd, F_ADD_SEALS, seals) == 0);
-    enum region_refusal refusal = region_map_peer(&peer, fd);
+    enum region_refusal refusal = region_map_peer(&peer, fd, RING_MAX_CAPACITY);
     close(fd);
     region_release(&peer);
     return refusal;
@@ -360,8 +360,8 @@ static void invalid_regions_are_refused(void) {
     EXPECT(offer(all, size, RING_MAGIC, RING_VERSION, CAPACITY * 2) == REGION_BAD_HEADER);
     struct region peer;
     int file = open("/proc/self/exe", O_RDONLY);
-    EXPECT(region_map_peer(&peer, file) == REGION_NOT_SEALED);
-    EXPECT(region_map_peer(&peer, -1) == REGION_NOT_SEALED);
+    EXPECT(region_map_peer(&peer, file, RING_MAX_CAPACITY) == REGION_NOT_SEALED);
+    EXPECT(region_map_peer(&peer, -1, RING_MAX_CAPACITY) == REGION_NOT_SEALED);
     close(file);
 }
 

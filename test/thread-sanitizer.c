@@ -62,7 +62,8 @@ int region_create(struct region *region, uint32_t capacity, uint32_t flags) {
     return 0;
 }
 
-enum region_refusal region_map_peer(struct region *region, int fd) {
+enum region_refusal region_map_peer(struct region *region, int fd, uint32_t max_capacity) {
+    EXPECT(max_capacity >= RING_MIN_CAPACITY);
     ino_t inode = inode_of(fd);
     pthread_mutex_lock(&regions_lock);
     int i = 0;

@@ -22,7 +22,7 @@ static struct ring_auth sent, received, peer_sent, peer_received;
 
 static bool connect_regions(uint32_t flags) {
     if (region_create(&victim, CAPACITY, flags) || region_create(&peer, CAPACITY, flags) ||
-        region_map_peer(&seen, peer.fd) != REGION_OK)
+        region_map_peer(&seen, peer.fd, RING_MAX_CAPACITY) != REGION_OK)
         return false;
     seen.key = peer.key; /* the handshake would send it */
     region_connect(&victim, &seen, &writer, &reader);

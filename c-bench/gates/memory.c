@@ -168,7 +168,7 @@ bool try_memory_gate(bool control) {
     }
     /* What a correct peer does first: it refuses memory that anybody could write. */
     struct region region;
-    ATTEMPT("mmu", "accept-unsealed", !control, region_map_peer(&region, fd) == REGION_OK ? 0 : -1);
+    ATTEMPT("mmu", "accept-unsealed", !control, region_map_peer(&region, fd, RING_MAX_CAPACITY) == REGION_OK ? 0 : -1);
     region_release(&region);
     try_to_write(fd, memory, control);
     bool succeeded = ask_owner(ends[0], owner, control);

@@ -33,6 +33,8 @@ const { onAbort, throwIfAborted } = require('./signals.js');
  * @property {(yes: boolean) => void} keepAlive does it keep the process alive? It does at first.
  */
 
+const RETRY_MS = 5;
+
 /** setTimeout() for any time; Infinity sets no timer. @param {() => void} call @param {number} ms */
 function timer(call, ms) {
   return Number.isFinite(ms) ? setTimeout(call, Math.min(ms, 2 ** 31 - 1)) : undefined;
@@ -64,6 +66,9 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   let poller;
   /** @type {NodeJS.Timeout | undefined} */
   let timeout;
+  /** @type {NodeJS.Timeout | undefined} */
+  let retry;
+  let isReferenced = true;
   let inUse = false;
   let ended = false;
   const peer = { uid: -1, pid: -1 };
@@ -82,6 +87,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
     ended = true;
     poller?.close();
     clearTimeout(timeout);
+    clearTimeout(retry);
     stopListening();
   }
 
@@ -100,8 +106,18 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
     if (ended) return;
     if (yes) poller?.ref();
     else poller?.unref();
-    if (yes) timeout?.ref();
-    else timeout?.unref();
+    isReferenced = yes;
+    for (const each of [timeout, retry]) yes ? each?.ref() : each?.unref();
+  }
+
+  function onReadable() {
+    look();
+    if (ended) return;
+    // Readable, but nothing to receive: whoever has a copy of this end hides the packet. Without a pause, this would be
+    // called all the time.
+    poller?.suspend();
+    retry = setTimeout(() => poller?.resume(), RETRY_MS);
+    if (!isReferenced) retry.unref();
   }
 
   function look() {
@@ -154,7 +170,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   /** Poll before anything is sent: this fails if the event loop polls the descriptor for something else. */
   function poll() {
     try {
-      poller = new native.Poller(fd, look);
+      poller = new native.Poller(fd, onReadable);
     } catch (error) {
       inUse = /** @type {any} */ (error).code === 'ERR_INVALID_ARGUMENT';
       throw error;

@@ -25,6 +25,8 @@
     switch (status) {
     case HANDSHAKE_PEER_GONE: Throw(env, "ERR_PEER_DIED", "Handshake failed: the peer closed the connection");
     case HANDSHAKE_PROTOCOL: Throw(env, "ERR_PROTOCOL", std::string("Handshake failed: ") + reason);
+    case HANDSHAKE_TOO_LARGE:
+        Throw(env, "ERR_LIMIT_EXCEEDED", std::string("Handshake failed: ") + reason + " (option maxPeerCapacity)");
     case HANDSHAKE_IN_USE: Throw(env, "ERR_ADDRESS_IN_USE", "Address already in use: " + subject);
     case HANDSHAKE_NOT_SOCKET: Throw(env, "ERR_ADDRESS_IN_USE", subject + " exists and is not a socket");
     default: ThrowSystem(env, subject);

@@ -304,19 +304,12 @@ Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
     char reason[HANDSHAKE_REASON_BYTES] = "";
     Use use = {false, FlagAt(info, 1, true), FlagAt(info, 4, true),
                FlagAt(info, 3, false)}; // these may throw, so before it
-    enum handshake_status status = handshake_receive(IntegerAt(info, 0), use.authenticated, &region, reason);
+    uint32_t most = info.Length() > 2 ? info[2].As<Napi::Number>().Uint32Value() : RING_MAX_CAPACITY;
+    enum handshake_status status = handshake_receive_most(IntegerAt(info, 0), use.authenticated, most, &region, reason);
     if (status == HANDSHAKE_AGAIN)
         return info.Env().Null();
     if (status != HANDSHAKE_OK)
         ThrowHandshake(info.Env(), status, "Handshake failed", reason);
-    uint32_t most = info.Length() > 2 ? info[2].As<Napi::Number>().Uint32Value() : RING_MAX_CAPACITY;
-    if (region.capacity > most) {
-        uint32_t capacity = region.capacity;
-        UnmapSoon(&region);
-        Throw(info.Env(), "ERR_LIMIT_EXCEEDED",
-              "The peer's ring has " + std::to_string(capacity) + " bytes; the option maxPeerCapacity allows " +
-                  std::to_string(most));
-    }
     return Wrap(info.Env(), region, use);
 }
 

@@ -41,6 +41,27 @@ test('connect gives up on a server that never answers', async () => {
   await expect(connect(path, { timeout: 50 })).rejects.toEqual(errorWith('ERR_TIMEOUT'));
 });
 
+test('a hello that cannot be seen yet is looked for again and again, but not all the time', async () => {
+  const { receiveHello } = native;
+  const server = closing(await listen(newPath()));
+  let looks = 0;
+  native.receiveHello = () => {
+    looks++;
+    return null;
+  };
+  try {
+    const client = connect(server.path);
+    await pause(200);
+    expect(looks).toBeGreaterThan(1);
+    expect(looks).toBeLessThan(200); // two sides, one look every 5 ms; without a pause, thousands
+    native.receiveHello = receiveHello;
+    closing(await server.accept());
+    closing(await client);
+  } finally {
+    native.receiveHello = receiveHello;
+  }
+});
+
 describe('a server', () => {
   /** A connection that has not shaken hands. @param {string} path */
   function stranger(path) {

@@ -165,7 +165,7 @@ static void set_up(uint32_t position) {
         CHECK(region_create(&mine, CAPACITY, 0) == 0 && region_create(&evil, CAPACITY, 0) == 0);
     }
     if (!channel.peer.header)
-        CHECK(region_map_peer(&channel.peer, evil.fd) == REGION_OK);
+        CHECK(region_map_peer(&channel.peer, evil.fd, RING_MAX_CAPACITY) == REGION_OK);
     memset(mine.data, 0, CAPACITY);
     memset(evil.data, 0, CAPACITY);
     memset((char *)evil.header + 16, 0, RING_HEADER_BYTES - 16);

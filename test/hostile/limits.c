@@ -99,6 +99,7 @@ int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length) {
 /* ---- What happens when a call is about to sleep ---- */
 
 static int clients_keep_coming;   /* whenever the server looks */
+static int polls;                 /* so far */
 static volatile bool is_asleep;   /* a thread has begun to sleep */
 static sigjmp_buf *leave_to;      /* the sleep ends as a signal handler would end it */
 static crossings_channel *sender; /* sends, and its doorbell must ring */
@@ -121,6 +122,7 @@ int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms) {
     if (leave_to)
         siglongjmp(*leave_to, 1);
     is_asleep = true;
+    polls++;
     if (sender) {
         EXPECT(crossings_try_send(sender, "hello", 5) == CROSSINGS_OK);
         EXPECT(__real_poll(polled, count, 0) == 1);
@@ -431,6 +433,24 @@ static void a_hello_that_is_hidden_meets_the_time_limit(void) {
     EXPECT(send(pair[1], "hello", 5, 0) == 5);
     alarm(60); /* without the limit, it would wait for ever */
     EXPECT(crossings_open(pair[0], &options, &channel) == CROSSINGS_TIMEOUT);
+    EXPECT(polls > 1 && polls < 100); /* one every 5 ms; without a pause, tens of thousands */
+}
+
+static void a_ring_that_is_too_large_is_refused(void) {
+    crossings_channel *channel;
+    crossings_options options = {.max_peer_capacity = 1 << 17};
+    struct region peer;
+    for (uint32_t capacity = 1 << 16; capacity <= 1 << 18; capacity *= 2) {
+        bool allowed = capacity <= options.max_peer_capacity;
+        int pair[2];
+        EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+        EXPECT(region_create(&peer, capacity, 0) == 0 && handshake_send(pair[1], &peer) == HANDSHAKE_OK);
+        EXPECT(crossings_open(pair[0], &options, &channel) == (allowed ? CROSSINGS_OK : CROSSINGS_LIMIT_EXCEEDED));
+        if (allowed)
+            crossings_close(channel);
+        region_release(&peer);
+        close(pair[1]);
+    }
 }
 
 static void a_full_socket_meets_the_time_limit(void) {
@@ -815,7 +835,9 @@ static const struct {
     {"opening without a time limit waits for room in the socket", minus_one_waits_for_room},
     {"packets that cannot be seen are closed by another thread, whatever stack it needs",
      hidden_packets_are_closed_elsewhere},
-    {"a hello that is hidden later meets the time limit", a_hello_that_is_hidden_meets_the_time_limit},
+    {"a hello that is hidden later meets the time limit, without spinning",
+     a_hello_that_is_hidden_meets_the_time_limit},
+    {"a peer whose ring is too large is refused", a_ring_that_is_too_large_is_refused},
 };
 
 static void clean_up(void) {

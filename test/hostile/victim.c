@@ -18,7 +18,7 @@
 #define LARGEST (1u << 20) /* bytes: the attacker's rings are at most this large */
 #define CALL_MS 20
 #define STUCK_SECONDS 60
-#define STATUSES (CROSSINGS_SYSTEM + 1)
+#define STATUSES (CROSSINGS_LIMIT_EXCEEDED + 1)
 
 static char *message;
 static uint64_t sessions, messages, statuses[STATUSES], pings;

@@ -59,6 +59,7 @@ static const char *code_of(crossings_status status) {
         [CROSSINGS_IN_USE] = "ERR_ADDRESS_IN_USE",
         [CROSSINGS_INVALID] = "ERR_INVALID_ARGUMENT",
         [CROSSINGS_SYSTEM] = "ERR_SYSTEM",
+        [CROSSINGS_LIMIT_EXCEEDED] = "ERR_LIMIT_EXCEEDED",
     };
     return codes[status];
 }
