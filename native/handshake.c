@@ -109,7 +109,15 @@ enum handshake_status handshake_send(int fd, const struct region *mine) {
         return HANDSHAKE_OK;
     if (errno == EAGAIN || errno == EINTR)
         return HANDSHAKE_AGAIN;
-    return errno == EPIPE || errno == ECONNRESET ? HANDSHAKE_PEER_GONE : HANDSHAKE_SYSTEM;
+    if (errno == EPIPE || errno == ECONNRESET)
+        return HANDSHAKE_PEER_GONE;
+    if (errno != EPERM)
+        return HANDSHAKE_SYSTEM;
+    /* Since Linux 6.16, a peer can refuse descriptors (SO_PASSRIGHTS). It is the peer if other packets can be sent. */
+    if (send(fd, &hello, data.iov_len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)data.iov_len)
+        return HANDSHAKE_PROTOCOL;
+    errno = EPERM;
+    return HANDSHAKE_SYSTEM;
 }
 
 /* Does the peer ask for authenticated frames if and only if this side does? If not, send the peer a hello without a

@@ -35,7 +35,7 @@ bool handshake_claim(int fd);
 int handshake_peer(int fd, uid_t *uid, pid_t *pid);
 
 /* Send the hello, with my region's descriptor and, if it is authenticated, its key. Each side sends one and receives
- * one, in any order. */
+ * one, in any order. HANDSHAKE_PROTOCOL: the peer refuses descriptors. */
 enum handshake_status handshake_send(int fd, const struct region *mine);
 /* Receive the peer's hello, check its region and map it read-only. HANDSHAKE_SYSTEM with EMFILE: this process has no
  * descriptor left for the peer's region; the hello can be received later. On HANDSHAKE_PROTOCOL and

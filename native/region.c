@@ -80,6 +80,8 @@ enum region_refusal region_map_peer(struct region *region, int fd, uint32_t max_
     int seals = fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & SEALS) != SEALS)
         return REGION_NOT_SEALED;
+    if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
+        return REGION_NOT_READABLE;
     if (fstat(fd, &status) || status.st_size < (off_t)(RING_HEADER_BYTES + RING_MIN_CAPACITY) ||
         !region_capacity_is_valid((uint64_t)status.st_size - RING_HEADER_BYTES))
         return REGION_BAD_SIZE;
@@ -104,6 +106,7 @@ enum region_refusal region_map_peer(struct region *region, int fd, uint32_t max_
 const char *region_refusal_text(enum region_refusal refusal) {
     switch (refusal) {
     case REGION_NOT_SEALED: return "the peer's region is not sealed against shrinking and writing";
+    case REGION_NOT_READABLE: return "the peer's region cannot be read";
     case REGION_BAD_SIZE: return "the peer's region has an invalid size";
     case REGION_TOO_LARGE: return "the peer's ring is larger than this side allows";
     case REGION_BAD_HEADER: return "the peer's region has an invalid header";

@@ -31,11 +31,12 @@ int region_create(struct region *region, uint32_t capacity, uint32_t flags);
 /* Why a peer's region was refused. */
 enum region_refusal {
     REGION_OK,
-    REGION_NOT_SEALED, /* its file could be shrunk, or written by a third process */
-    REGION_BAD_SIZE,   /* its file's size is not a header and a valid capacity */
-    REGION_TOO_LARGE,  /* its ring is larger than `max_capacity` */
-    REGION_BAD_HEADER, /* wrong magic, version or capacity */
-    REGION_NOT_MAPPED, /* mmap() failed; see errno */
+    REGION_NOT_SEALED,   /* its file could be shrunk, or written by a third process */
+    REGION_NOT_READABLE, /* the peer has passed a descriptor that is open for writing only */
+    REGION_BAD_SIZE,     /* its file's size is not a header and a valid capacity */
+    REGION_TOO_LARGE,    /* its ring is larger than `max_capacity` */
+    REGION_BAD_HEADER,   /* wrong magic, version or capacity */
+    REGION_NOT_MAPPED,   /* mmap() failed; see errno */
 };
 
 /* Check the region behind `fd` and map it read-only. A larger ring than `max_capacity` is not mapped: a program that

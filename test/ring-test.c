@@ -363,6 +363,15 @@ static void invalid_regions_are_refused(void) {
     EXPECT(region_map_peer(&peer, file, RING_MAX_CAPACITY) == REGION_NOT_SEALED);
     EXPECT(region_map_peer(&peer, -1, RING_MAX_CAPACITY) == REGION_NOT_SEALED);
     close(file);
+    struct region mine;
+    char path[64];
+    EXPECT(region_create(&mine, CAPACITY, 0) == 0);
+    EXPECT(region_map_peer(&peer, mine.fd, CAPACITY / 2) == REGION_TOO_LARGE);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", mine.fd);
+    EXPECT((file = open(path, O_WRONLY)) >= 0);
+    EXPECT(region_map_peer(&peer, file, RING_MAX_CAPACITY) == REGION_NOT_READABLE);
+    close(file);
+    region_release(&mine);
 }
 
 /* ---- Authenticated frames ---- */

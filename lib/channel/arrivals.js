@@ -84,7 +84,10 @@ class Arrivals {
           return -1;
         }
         const kind = reader.kind();
-        if (kind === KIND.MESSAGE) return size;
+        if (kind === KIND.MESSAGE) {
+          turn.copies(bytes + passed * INBOX_OVERHEAD_BYTES);
+          return size;
+        }
         bytes += size;
         this.#setAside(size, kind);
       }
@@ -166,13 +169,22 @@ class Arrivals {
     if (this.#numbered.length === 0) return false;
     const frames = this.#numbered;
     this.#numbered = []; // the handlers may cause more frames to be set aside
+    const { responder } = this.#requests;
     let next = 0;
-    while (next < frames.length && mayDispatch()) {
-      const { kind, number, payload } = frames[next++];
-      this.dispatched++;
-      this.#requests.take(kind, number, payload);
+    let begun = 0;
+    try {
+      while (next < frames.length && mayDispatch()) {
+        begun = responder.begun;
+        const { kind, number, payload } = frames[next++];
+        this.dispatched++;
+        this.#requests.take(kind, number, payload);
+      }
+    } catch (error) {
+      if (frames[next - 1].kind === KIND.REQUEST && responder.begun === begun) next--; // the stack is full
+      throw error;
+    } finally {
+      if (next < frames.length) this.#numbered = frames.slice(next).concat(this.#numbered);
     }
-    if (next < frames.length) this.#numbered = frames.slice(next).concat(this.#numbered);
     return true;
   }
 

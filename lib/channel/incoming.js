@@ -105,11 +105,12 @@ class Incoming {
    * @param {AbortSignal | undefined} signal
    * @param {(message: unknown) => unknown} wrap converts a message, or ENDED, into the promise's value
    * @param {Memory} [memory] where to copy it
+   * @param {import('./iterators.js').Ends} [ends] of the iterator
    * @returns {Promise<any>}
    */
-  receive(signal, wrap, memory) {
+  receive(signal, wrap, memory, ends = undefined) {
     throwIfAborted(signal);
-    return this.#receiveNow(wrap, memory) ?? this.#wait(signal, wrap, memory);
+    return this.#receiveNow(wrap, memory) ?? this.#wait(signal, wrap, memory, ends);
   }
 
   /**
@@ -117,15 +118,16 @@ class Incoming {
    * @param {AbortSignal | undefined} signal
    * @param {(message: unknown) => unknown} wrap
    * @param {Memory | undefined} memory
+   * @param {import('./iterators.js').Ends | undefined} ends
    * @returns {Promise<any>}
    */
-  #wait(signal, wrap, memory) {
+  #wait(signal, wrap, memory, ends) {
     if (!this.#connection.isReadable) this.#connection.throwError();
     const attempt = () => {
       const later = this.attempt(memory);
       return later === PENDING ? PENDING : wrap(later);
     };
-    const received = this.#pump.receivers.add(attempt, signal, () => this.#pump.run());
+    const received = this.#pump.receivers.add(attempt, signal, () => this.#pump.run(), ends);
     this.#pump.begin(this.#looked);
     return received;
   }
@@ -141,7 +143,7 @@ class Incoming {
     const arrivals = this.#arrivals;
     const { receivers } = this.#pump;
     const isPlain = this.#decode === undefined;
-    return iterator(() => {
+    return iterator((ends) => {
       // Fast path for bursts: a message has already arrived. #next() handles every other case.
       if (isPlain && receivers.size === 0 && turn.take()) {
         try {
@@ -151,7 +153,7 @@ class Incoming {
           return Promise.reject(error);
         }
       }
-      return this.#next(toResult);
+      return this.#next(toResult, undefined, ends);
     });
   }
 
@@ -167,7 +169,7 @@ class Incoming {
     const memory = this.#newReusedSlab();
     const result = { value: /** @type {unknown} */ (undefined), done: /** @type {const} */ (false) };
     const received = Promise.resolve(result);
-    return iterator(() => {
+    return iterator((ends) => {
       memory.clear();
       if (isPlain && receivers.size === 0 && turn.take()) {
         try {
@@ -180,7 +182,7 @@ class Incoming {
           return Promise.reject(error);
         }
       }
-      return this.#next(toResult, memory);
+      return this.#next(toResult, memory, ends);
     });
   }
 
@@ -204,9 +206,9 @@ class Incoming {
       failure = this.#fill(batch, max, memory);
       return { value: batch, done: false };
     };
-    return iterator(() => {
+    return iterator((ends) => {
       memory?.clear();
-      if (failure === undefined) return this.#next(toBatch, memory);
+      if (failure === undefined) return this.#next(toBatch, memory, ends);
       const { error } = failure;
       failure = undefined;
       return Promise.reject(error).catch((reason) => endOrThrow(reason, this.#isClosedHere()));
@@ -221,9 +223,12 @@ class Incoming {
     try {
       if (decode === undefined) leftBytes = arrivals.takeMany(batch, max, leftBytes, memory);
       while (batch.length < max && leftBytes > 0) {
+        const before = this.#reader.messages;
         const bytes = arrivals.take(memory);
         if (bytes === null) break;
-        leftBytes -= bytes.length + INBOX_OVERHEAD_BYTES;
+        // With those that were passed over: requests, and responses that nobody awaits.
+        const frames = Math.max(1, this.#reader.messages - before);
+        leftBytes -= bytes.length + frames * INBOX_OVERHEAD_BYTES;
         batch.push(decode === undefined ? bytes : decode(bytes));
       }
     } catch (error) {
@@ -236,13 +241,14 @@ class Incoming {
 
   /**
    * @param {(message: unknown) => any} wrap
-   * @param {Memory} [memory] where to copy the message
+   * @param {Memory | undefined} memory where to copy the message
+   * @param {import('./iterators.js').Ends} ends
    * @returns {Promise<IteratorResult<any, undefined>>}
    */
-  #next(wrap, memory) {
+  #next(wrap, memory, ends) {
     try {
       if (this.#isClosedHere()) return Promise.resolve(END);
-      const result = this.receive(undefined, wrap, memory);
+      const result = this.receive(undefined, wrap, memory, ends);
       // close() can interrupt only a pending receive. A result that is already there needs no catch().
       return this.#pump.receivers.size === 0
         ? result

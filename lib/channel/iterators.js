@@ -4,15 +4,23 @@ const { CrossingsError } = require('./errors.js');
 
 const END = Object.freeze({ value: undefined, done: /** @type {const} */ (true) });
 
+/** @typedef {Set<(end: typeof END) => void>} Ends end the calls of next() that wait */
+
 /**
- * An async iterator that leaves the channel open when the loop exits early.
- * @param {() => Promise<IteratorResult<any, undefined>>} next
+ * An async iterator that leaves the channel open when the loop exits early. A next() that still waits then ends, too: it must not
+ * take a message that nobody gets.
+ * @param {(ends: Ends) => Promise<IteratorResult<any, undefined>>} next
  * @returns {AsyncIterableIterator<any>}
  */
 function iterator(next) {
+  /** @type {Ends} */
+  const ends = new Set();
   return {
-    next,
-    return: async () => END,
+    next: () => next(ends),
+    async return() {
+      for (const end of ends) end(END);
+      return END;
+    },
     [Symbol.asyncIterator]() {
       return this;
     },

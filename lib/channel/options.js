@@ -184,11 +184,11 @@ function readPath(path) {
  * @returns {Uint8Array}
  */
 function bytesOf(message) {
-  if (isUint8Array(message)) return isPlain(message) ? message : plainView(message);
+  if (isUint8Array(message)) return isPlain(message) ? ofFixedLength(message) : plainView(message);
   if (typeof message === 'string') return Buffer.from(message);
   try {
     if (ArrayBuffer.isView(message)) return new Uint8Array(message.buffer, message.byteOffset, message.byteLength);
-    if (isAnyArrayBuffer(message)) return new Uint8Array(message);
+    if (isAnyArrayBuffer(message)) return new Uint8Array(message, 0, message.byteLength);
   } catch {
     transferred(message);
   }
@@ -211,7 +211,8 @@ function plainView(bytes) {
 }
 
 /**
- * The same bytes, as a view whose length stays the same: that of a resizable buffer may change while a send waits.
+ * The same bytes, as a view whose length stays the same. That of a resizable buffer may change while a send waits, and another
+ * thread may grow a growable one at any time: a message would get more bytes than its frame has.
  * @param {Uint8Array} bytes
  */
 function ofFixedLength(bytes) {

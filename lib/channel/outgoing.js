@@ -41,8 +41,9 @@ class Outgoing {
     if (message === this.#lastBytes) return /** @type {Uint8Array} */ (message);
     if (this.#encode !== undefined) return bytesOf(this.#encode(message));
     if (!isUint8Array(message) || !isPlain(message)) return bytesOf(message);
-    this.#lastBytes = message;
-    return message;
+    const bytes = ofFixedLength(message);
+    if (bytes === message) this.#lastBytes = message; // it stays of fixed length
+    return bytes;
   }
 
   /** Send without waiting for room. @param {any} message @returns {boolean} */
@@ -132,9 +133,8 @@ class Outgoing {
    * @param {(() => void) | undefined} written called as soon as the frame is in the ring
    */
   #attemptOf(bytes, kind, number, written) {
-    const message = ofFixedLength(bytes);
     return () => {
-      if (!this.#connection.write(message, kind, number)) return PENDING;
+      if (!this.#connection.write(bytes, kind, number)) return PENDING;
       written?.();
       return undefined;
     };

@@ -4,7 +4,6 @@
 const { clearTimeout, setTimeout } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { KIND } = require('./layout.js');
-const { ofFixedLength } = require('./options.js');
 const { Queue } = require('./queue.js');
 const { QuickPolicy } = require('./quick-policy.js');
 const { errorOfRefusal } = require('./refusal.js');
@@ -139,7 +138,7 @@ class Requests {
       this.#awaited++;
       if (sentAs !== undefined) return this.#enter(number, request);
       if (this.#queued.size === 0 && this.#window.admits(size)) return this.#sendNow(number, request);
-      request.payload = ofFixedLength(payload);
+      request.payload = payload;
       request.entry = this.#queued.add([number, request]);
     });
   }

@@ -5,6 +5,7 @@ const { isUint8Array } = require('node:util').types;
 const { CrossingsError, corruptPeer } = require('./errors.js');
 const { KIND } = require('./layout.js');
 const { isEnd } = require('./life.js');
+const { ofFixedLength } = require('./options.js');
 const { Queue } = require('./queue.js');
 const { refusalOf } = require('./refusal.js');
 const { MAX_OPEN_REQUESTS, maxOpenBytes } = require('./request-window.js');
@@ -131,9 +132,10 @@ class Responder {
       .finally(() => this.#settled());
   }
 
-  /** @param {number} number @param {number} length of the request @param {Uint8Array} bytes */
-  #sendResponse(number, length, bytes) {
-    const size = bytes.length; // now: a handler's response may be resized while it waits
+  /** @param {number} number @param {number} length of the request @param {Uint8Array} response */
+  #sendResponse(number, length, response) {
+    const bytes = ofFixedLength(response);
+    const size = bytes.length;
     this.#waitingBytes += size;
     this.#send(bytes, KIND.RESPONSE, number, (error) => {
       // After the end, a refusal would fail, too. Thousands of responses may end at once, and each failure costs a stack.

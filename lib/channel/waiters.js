@@ -29,14 +29,25 @@ class Waiters {
    * Adds a waiting call to the queue.
    * @param {() => unknown} attempt
    * @param {AbortSignal | undefined} signal
-   * @param {() => void} left called after the signal has removed the call from the queue
+   * @param {() => void} left called after the signal or `ends` has removed the call from the queue
+   * @param {Set<(value: any) => void>} [ends] while the call waits, it has a function that ends the call with a value
    * @returns {Promise<any>}
    */
-  add(attempt, signal, left) {
+  add(attempt, signal, left, ends = undefined) {
     return new Promise((resolve, reject) => {
       /** @type {Waiter} */
       const waiter = { attempt, resolve, reject, cleanUp: nothing };
       const entry = this.#queue.add(waiter);
+      if (ends !== undefined) {
+        const end = (/** @type {any} */ value) => {
+          if (this.#served === waiter || !this.#queue.delete(entry)) return; // its attempt has taken a message
+          resolve(value);
+          left();
+        };
+        ends.add(end);
+        waiter.cleanUp = () => ends.delete(end);
+        return;
+      }
       if (signal === undefined) return;
       const abort = (/** @type {unknown} */ reason) => {
         if (!this.#queue.delete(entry)) return;

@@ -9,22 +9,30 @@ const { isAborted, throwIfAborted } = require('../channel/signals.js');
 const { listenAt } = require('./files.js');
 const { startHandshake } = require('./handshake.js');
 const { MAX_FILE_BYTES, isWindows, readEndpoint } = require('./paths.js');
+const { HELLO_BYTES } = require('./wire.js');
 
+const NOTHING = Buffer.alloc(0);
 const MAX_WAITING = 512; // clients that are connected and were not taken yet; Node accepts as many in one turn
-
 const PATIENCE_MS = 500; // for a client's hello, while others wait
 const RETRY_MS = 10; // between attempts to take a client
 
 /** @typedef {import('../channel/handshake.js').Options} Options */
 /** @typedef {import('../channel/handshake.js').Handshake} Handshake */
 
-/** @typedef {import('../channel/listener.js').Clients<import('node:net').Socket>} Clients */
+/**
+ * @typedef {object} Client
+ * @property {import('node:net').Socket} socket
+ * @property {Buffer} early what has arrived from it
+ * @property {() => void} leave it does not wait any more
+ */
+/** @typedef {import('../channel/listener.js').Clients<Client>} Clients */
 
 /** @implements {Clients} */
 class SocketClients {
   #server;
   #removeFile = () => {};
-  /** @type {import('node:net').Socket[]} */ #waiting = [];
+  /** @type {Set<Client>} that are connected, the oldest first */ #waiting = new Set();
+  /** @type {Set<Client>} those of them whose hello has arrived */ #ready = new Set();
   #isPaused = true;
   #isTaking = false; // soon
   /** @type {Set<Handshake>} */ #begun = new Set(); // the oldest first
@@ -42,31 +50,67 @@ class SocketClients {
     this.#server.on('error', () => {}); // one client could not be accepted
   }
 
-  /** @param {import('node:net').Socket} socket */
+  /**
+   * Node accepts every client, also while the server takes none, and all in one turn. The hello of one that waits is read: if there
+   * are too many, the oldest that has said nothing is dropped, and one whose hello is there comes first.
+   * @param {import('node:net').Socket} socket
+   */
   #arrived(socket) {
     socket.on('error', () => {}); // 'close' follows
     socket.unref();
-    // Node accepts every client, also while the server takes none, and all in one turn.
-    if (this.#waiting.length >= MAX_WAITING) {
-      socket.destroy();
-      const reason = `${MAX_WAITING} clients are waiting to be accepted.`;
-      return this.#onRefused(new CrossingsError('ERR_LIMIT_EXCEEDED', reason));
-    }
-    this.#waiting.push(socket);
+    const client = { socket, early: NOTHING, leave: () => this.#left(client, read) };
+    const read = (/** @type {Buffer} */ bytes) => {
+      client.early = Buffer.concat([client.early, bytes]);
+      if (client.early.length < HELLO_BYTES) return;
+      socket.pause();
+      this.#ready.add(client);
+      this.#take();
+    };
+    if (this.#waiting.size >= MAX_WAITING) this.#drop(client);
+    if (socket.destroyed) return;
+    this.#waiting.add(client);
+    socket.on('data', read).once('close', client.leave).resume();
     this.#take();
+  }
+
+  /** @param {Client} client @param {(bytes: Buffer) => void} read */
+  #left(client, read) {
+    this.#waiting.delete(client);
+    this.#ready.delete(client);
+    client.socket.off('data', read).off('close', client.leave).pause();
+  }
+
+  /** Drop a client that waits, or the new one if all others have said hello. @param {Client} newest */
+  #drop(newest) {
+    let victim = newest;
+    for (const client of this.#waiting) {
+      if (this.#ready.has(client)) continue;
+      victim = client;
+      break;
+    }
+    victim.leave();
+    victim.socket.destroy();
+    this.#onRefused(new CrossingsError('ERR_LIMIT_EXCEEDED', `${MAX_WAITING} clients are waiting to be accepted.`));
   }
 
   /** Let the server take some clients in each turn. Their hellos are read between the turns, so no honest client looks silent. */
   #take() {
-    if (this.#isPaused || this.#isTaking || this.#waiting.length === 0) return;
+    if (this.#isPaused || this.#isTaking || this.#waiting.size === 0) return;
     this.#isTaking = true;
     const take = () => {
       this.#isTaking = false;
       if (!this.#isPaused) this.#onClients();
       this.#take();
     };
-    if (this.#isCrowded()) setTimeout(take, RETRY_MS).unref();
+    if (this.#next() === undefined) setTimeout(take, RETRY_MS).unref();
     else setImmediate(take);
+  }
+
+  /** The client to take now. */
+  #next() {
+    const [ready] = this.#ready;
+    const [oldest] = this.#waiting;
+    return ready ?? (this.#isCrowded() ? undefined : oldest);
   }
 
   /** Would the server drop a client that may not have had the time to send its hello? */
@@ -100,12 +144,14 @@ class SocketClients {
   }
 
   accept() {
-    return this.#isCrowded() ? undefined : this.#waiting.shift();
+    const client = this.#next();
+    client?.leave();
+    return client;
   }
 
-  /** @param {import('node:net').Socket} socket @param {Options} options @param {AbortSignal} signal @param {import('../channel/handshake.js').Checks} checks */
-  handshake(socket, options, signal, checks) {
-    const handshake = startHandshake(socket, options, options.timeout, signal, checks);
+  /** @param {Client} client @param {Options} options @param {AbortSignal} signal @param {import('../channel/handshake.js').Checks} checks */
+  handshake({ socket, early }, options, signal, checks) {
+    const handshake = startHandshake(socket, options, options.timeout, signal, checks, early);
     const ended = () => this.#begun.delete(handshake);
     this.#begun.add(handshake);
     handshake.channel.then(ended, ended);
@@ -114,7 +160,7 @@ class SocketClients {
 
   close() {
     this.#isPaused = true;
-    for (const socket of this.#waiting.splice(0)) socket.destroy();
+    for (const { socket } of this.#waiting) socket.destroy();
     this.#removeFile();
     this.#server.close();
   }

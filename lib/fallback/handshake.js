@@ -19,9 +19,10 @@ const UNKNOWN = -1; // Node does not tell who is at the other end of a socket
  * @param {number} timeoutMs
  * @param {AbortSignal} [signal]
  * @param {import('../channel/handshake.js').Checks} [checks]
+ * @param {Buffer} [arrived] what was read from the socket before
  * @returns {Handshake}
  */
-function startHandshake(socket, options, timeoutMs, signal, checks) {
+function startHandshake(socket, options, timeoutMs, signal, checks, arrived = Buffer.alloc(0)) {
   let ended = false;
   const handle = { isReleased: false };
   let saidHello = false;
@@ -123,6 +124,7 @@ function startHandshake(socket, options, timeoutMs, signal, checks) {
     stopListening = onAbort(signal, refuse);
     if (Number.isFinite(timeoutMs)) timeout = setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1));
     socket.ref().resume();
+    take(arrived);
   } catch (error) {
     refuse(error);
   }

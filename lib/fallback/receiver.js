@@ -1,7 +1,7 @@
 'use strict';
 // Moves what arrives from the socket into the copy of the peer's region. The peer is not trusted: each record is checked before
 // anything is stored, and a frame must fit into the room that this side has announced. So the peer fills one ring and no more.
-// Records count toward the budget of a turn: a peer that sends as fast as it can must not delay timers and other channels.
+// What arrives counts toward the budget of a turn: a peer that sends as fast as it can must not delay timers and other channels.
 const { corruptPeer } = require('../channel/errors.js');
 const {
   CLOSED_WORD,
@@ -14,6 +14,9 @@ const {
 } = require('../channel/layout.js');
 const { copies, take: takeFromTurn } = require('../channel/turn.js');
 const { RECORD, RECORD_BYTES } = require('./wire.js');
+
+const NO_BYTES = new Uint8Array(0);
+const NO_WORDS = new Int32Array(0);
 
 class Receiver {
   #words; // of the copy of the peer's region
@@ -52,11 +55,17 @@ class Receiver {
     let at = 0;
     while (at < bytes.length) {
       if (this.isClosed) return bytes.length; // nothing may follow
-      if (this.#left >= 0) at += this.#takePayload(bytes, at);
-      else if (takeFromTurn()) at += this.#takeRecord(bytes, at);
-      else break;
+      if (!takeFromTurn()) break;
+      at += this.#left >= 0 ? this.#takePayload(bytes, at) : this.#takeRecord(bytes, at);
     }
     return at;
+  }
+
+  /** Nothing more will be taken: drop the memory. */
+  release() {
+    this.#words = this.#mine = NO_WORDS;
+    this.#bytes = NO_BYTES;
+    this.isClosed = true;
   }
 
   /** @param {Buffer} bytes @param {number} at @returns {number} how many were taken */

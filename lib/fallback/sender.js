@@ -8,8 +8,11 @@ const {
   READ_POSITION_WORD,
   frameBytes,
 } = require('../channel/layout.js');
+const { copies, resumeNext, take: takeFromTurn } = require('../channel/turn.js');
 const { RECORD, RECORD_BYTES } = require('./wire.js');
 
+const NOTHING = Buffer.alloc(0);
+const NO_WORDS = new Int32Array(0);
 const CHUNK_BYTES = 64 * 1024;
 const GONE = ['EPIPE', 'ECONNRESET']; // the peer has closed its end
 
@@ -29,6 +32,8 @@ class Sender {
   #isBroken = false; // a write has failed: the peer will not receive what follows
   #chunks = 0; // written so far
   #waitingFor = 0; // the number of the chunk that is on its way; 0: none
+  #isDelayed = false; // it has arrived in the kernel, and the next one is sent in the next turn of the event loop
+  unreferenced = false; // see resumeNext()
   #onEmpty = () => {};
   #onBusy;
 
@@ -65,11 +70,14 @@ class Sender {
 
   /** Send everything that is published, as far as the kernel takes it now. The rest follows when it takes more. */
   flush() {
+    if (this.#isDelayed) this.#waitingFor = 0;
+    this.#isDelayed = false;
     while (this.#waitingFor === 0 && !this.#isBroken) {
       const used = this.#fill();
       if (used === 0) return this.#empty();
       const number = ++this.#chunks;
       this.#waitingFor = number;
+      copies(used);
       this.#socket.write(this.#chunk.subarray(0, used), () => this.#written(number));
       if (this.#socket.writableLength === 0)
         this.#waitingFor = 0; // the kernel has it: no need to wait for the callback
@@ -87,9 +95,23 @@ class Sender {
   /** @param {number} number of a chunk */
   #written(number) {
     if (number !== this.#waitingFor) return;
-    this.#waitingFor = 0;
-    this.flush();
+    this.#isDelayed = true;
+    // Many peers may begin to read at the same time.
+    if (takeFromTurn()) this.resume();
+    else resumeNext(this);
+  }
+
+  /** Send more. */
+  resume() {
+    if (this.#isDelayed) this.flush(); // otherwise it was called meanwhile
     if (this.#waitingFor === 0) this.#onBusy();
+  }
+
+  /** Nothing more will be sent: drop the memory. */
+  release() {
+    this.#words = NO_WORDS;
+    this.#bytes = this.#chunk = NOTHING;
+    this.#isBroken = true;
   }
 
   /** @param {NodeJS.ErrnoException} error */

@@ -10,6 +10,7 @@ const { Receiver } = require('./receiver.js');
 const { Sender } = require('./sender.js');
 
 const LINGER_MS = 5000; // how long a closed channel waits for a peer that takes nothing
+const NO_WORDS = new Int32Array(0);
 const POLL_MS = 1000; // how long a loop may poll without returning to the event loop
 
 /** @typedef {import('../channel/doorbell.js').Bell} Bell */
@@ -17,6 +18,7 @@ const POLL_MS = 1000; // how long a loop may poll without returning to the event
 /** @implements {Bell} */
 class SocketBell {
   #socket;
+  #handle; // of the channel's memory
   #words; // of the copy of the peer's region
   #receiver;
   #sender;
@@ -24,6 +26,8 @@ class SocketBell {
   /** @type {Buffer | null} */ #rest = null; // of what has arrived, for the next turn; the socket is paused meanwhile
   unreferenced = true; // nothing that waits here keeps the process alive
   #isStopped = false;
+  #isSent = false; // nothing more will be sent from my ring
+  #isReleased = false; // the channel has released both rings
   #isEnding = false; // the socket has ended
   #hasEnded = false; // and all that had arrived was taken
   /** @type {unknown} */ #failure = null;
@@ -40,6 +44,7 @@ class SocketBell {
    */
   constructor(socket, mine, peer, early) {
     this.#socket = socket;
+    this.#handle = mine.handle;
     this.#words = new Int32Array(peer.buffer);
     this.#sender = new Sender(socket, mine, () => this.#keep());
     this.#receiver = new Receiver(mine, peer, (read) => this.#sender.acceptRead(read));
@@ -157,6 +162,13 @@ class SocketBell {
     this.#socket.unref();
   }
 
+  /** Drop my ring: the peer decides how long the socket stays open. */
+  #dropRing() {
+    this.#sender.release();
+    this.#isSent = true;
+    this.#handle.isReleased = this.#isReleased;
+  }
+
   /**
    * Send what is left, then end the connection. What arrives meanwhile is dropped: if it stayed unread, the peer would lose what
    * it has not read.
@@ -164,8 +176,13 @@ class SocketBell {
   close() {
     this.#isStopped = true;
     const socket = this.#socket;
-    if (this.#hasEnded || this.#receiver.isClosed) {
+    this.#words = NO_WORDS;
+    this.#rest = null;
+    const isOver = this.#hasEnded || this.#receiver.isClosed || this.#failure !== null;
+    this.#receiver.release();
+    if (isOver) {
       socket.destroy();
+      this.#dropRing();
       return undefined;
     }
     socket.resume();
@@ -174,11 +191,15 @@ class SocketBell {
       if (this.#sender.chunks === seen) socket.destroy();
       seen = this.#sender.chunks;
     }, LINGER_MS).unref();
-    socket.once('close', () => clearInterval(watchdog));
+    socket.once('close', () => {
+      clearInterval(watchdog);
+      this.#dropRing();
+    });
     let isSent = false;
     this.#sender.whenEmpty(() => {
       isSent = true;
       socket.end();
+      this.#dropRing();
     });
     if (isSent) {
       socket.unref();
@@ -194,9 +215,10 @@ class SocketBell {
     });
   }
 
-  /** @param {import('../channel/native.js').NativeRegion} region */
-  release(region) {
-    /** @type {import('./memory.js').Memory} */ (region).handle.isReleased = true;
+  /** The memory counts as released once nothing in it is left to be sent, either. */
+  release() {
+    this.#isReleased = true;
+    this.#handle.isReleased = this.#isSent;
   }
 }
 

@@ -289,7 +289,7 @@ Napi::Value SendHello(const Napi::CallbackInfo &info) {
     struct region *region = &MappingOf(info[1])->region;
     enum handshake_status status = handshake_send(IntegerAt(info, 0), region);
     if (status != HANDSHAKE_OK && status != HANDSHAKE_AGAIN)
-        ThrowHandshake(info.Env(), status, "Handshake failed", "");
+        ThrowHandshake(info.Env(), status, "Handshake failed", "the peer refuses descriptors");
     if (status == HANDSHAKE_OK) {
         close(region->fd); // the peer has it now
         region->fd = -1;

@@ -19,7 +19,8 @@ int main(int count, char **arguments) {
     if (status == CROSSINGS_OK) {
         do /* the next client, after one whose handshake failed */
             status = crossings_accept(server, -1, &channel);
-        while (status == CROSSINGS_PEER_DIED || status == CROSSINGS_PROTOCOL || status == CROSSINGS_NOT_AUTHORIZED);
+        while (status == CROSSINGS_PEER_DIED || status == CROSSINGS_PROTOCOL || status == CROSSINGS_NOT_AUTHORIZED ||
+               status == CROSSINGS_LIMIT_EXCEEDED);
     }
     crossings_unlisten(server);
     while (status == CROSSINGS_OK) {

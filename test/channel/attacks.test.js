@@ -2,6 +2,7 @@
 // Attacks on a channel from inside its own program and by its peer. Each one ended the process, stopped the event loop or blocked a
 // channel for good when it was found.
 const vm = require('node:vm');
+const { RingWriter } = require('../../lib/channel/ring-writer.js');
 const { PENDING, Waiters } = require('../../lib/channel/waiters.js');
 const { crossings, errorWith, library, pair, pause, runScript } = require('./support.js');
 
@@ -337,3 +338,25 @@ test('a decode that closes the channel in a batch ends the loop, as it does with
   for await (const batch of b.batches()) batches += batch.length > 0 ? 1 : 0;
   expect(batches).toBe(1);
 });
+
+// Another thread can grow the buffer at any time, here between two steps of a send: the bytes behind it overwrote the next frame.
+test.each(['trySend', 'send', 'request'])(
+  '%s() of a view that grows meanwhile sends the bytes that were there',
+  async (call) => {
+    const [a, b] = await pair();
+    const memory = new /** @type {any} */ (SharedArrayBuffer)(8, { maxByteLength: 4096 });
+    const { hasRoom } = RingWriter.prototype;
+    RingWriter.prototype.hasRoom = function (needed) {
+      memory.grow(4096);
+      RingWriter.prototype.hasRoom = hasRoom;
+      return this.hasRoom(needed);
+    };
+    b.onRequest((/** @type {Buffer} */ request) => request);
+    const sent = a[call](new Uint8Array(memory));
+    expect(memory.byteLength).toBe(4096);
+    if (call !== 'request') expect((await b.receive()).length).toBe(8);
+    else expect((await sent).length).toBe(8);
+    await a.send('next');
+    expect(String(await b.receive())).toBe('next');
+  },
+);

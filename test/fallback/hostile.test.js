@@ -5,6 +5,10 @@ const { once } = require('node:events');
 const net = require('node:net');
 const { join } = require('node:path');
 const { closing, crossings, errorWith, newPath, pause } = require('../channel/support.js');
+const { RingWriter } = require('../../lib/channel/ring-writer.js');
+const { createMemory } = require('../../lib/fallback/memory.js');
+const { Receiver } = require('../../lib/fallback/receiver.js');
+const { Sender } = require('../../lib/fallback/sender.js');
 const { HELLO_BYTES, writeHello } = require('../../lib/fallback/wire.js');
 
 const { listen } = crossings;
@@ -243,4 +247,76 @@ test('close() does not wait forever for a peer that takes nothing, and does not 
   expect(ended).toBe('pending'); // the kernel does not take 4 MiB
   socket.resume();
   await closed;
+});
+
+// Each turn took all that 64 or 1000 sockets held.
+test('the payload of a large frame is taken within the budget of a turn', () => {
+  const capacity = 2 ** 24;
+  const handle = { isReleased: false };
+  const [mine, peer] = [createMemory(CAPACITY, null, handle), createMemory(capacity, null, handle)];
+  const receiver = new Receiver(mine, peer, () => true);
+  const size = capacity / 2;
+  expect(receiver.take(record(size, 0))).toBe(8);
+  const piece = Buffer.alloc(CAPACITY);
+  let taken = 0;
+  while (taken < size && receiver.take(piece) === piece.length) taken += piece.length;
+  expect(taken).toBeLessThan(size); // 8 MiB take many times the budget, 0.12 ms
+});
+
+test('what waits to be sent is sent within the budget of a turn', async () => {
+  const mine = createMemory(2 ** 24, null, { isReleased: false });
+  const writer = new RingWriter(mine, createMemory(CAPACITY, null, { isReleased: false }));
+  writer.write(Buffer.alloc(2 ** 23), 0);
+  writer.publish();
+  let chunks = 0;
+  const socket = {
+    _write() {},
+    writableLength: 1, // as if the kernel took each chunk a little later, in the same turn of the event loop
+    write(/** @type {Buffer} */ _chunk, /** @type {() => void} */ done) {
+      chunks++;
+      process.nextTick(done);
+    },
+  };
+  const sender = new Sender(/** @type {any} */ (socket), mine, () => {});
+  sender.flush();
+  await new Promise(setImmediate);
+  expect(chunks).toBeGreaterThan(0);
+  expect(chunks).toBeLessThan(128);
+  while (sender.isBusy) await new Promise(setImmediate);
+  expect(chunks).toBe(129); // all of them, and what the record has added
+});
+
+// They filled the queue of those that wait, and each newer client was dropped.
+test('more silent clients than can wait do not keep out one that says hello', async () => {
+  const server = closing(await listen(newPath(), OPTIONS));
+  for (let i = 0; i < 700; i++) await raw(server.path);
+  closing(await crossings.connect(server.path, OPTIONS));
+  closing(await server.accept());
+});
+
+// The peer decided how long: 5 to 10 s, while the next channels took more.
+test('a channel that has ended keeps no ring, although its peer keeps the socket open', async () => {
+  const { execFileSync } = require('node:child_process');
+  const program = `
+    const net = require('node:net');
+    const { listen } = require(${JSON.stringify(ROOT)});
+    const { writeHello } = require(${JSON.stringify(join(ROOT, 'lib/fallback/wire.js'))});
+    const capacity = 2 ** 24;
+    (async () => {
+      const server = await listen(process.argv[1], { transport: 'socket', capacity, maxBytesPerUser: 3 * capacity });
+      for (const isCorrupt of [true, false, true, false]) {
+        const socket = net.connect(server.path).on('error', () => {}).resume();
+        socket.write(writeHello(capacity, null));
+        const channel = await server.accept();
+        if (isCorrupt) socket.write(Buffer.alloc(8, 0xff));
+        if (isCorrupt) await channel.closed;
+        await channel.close();
+      }
+      for (let i = 0; i < 5; i++) await new Promise(setImmediate);
+      gc();
+      console.log(process.memoryUsage().arrayBuffers < 2 * capacity);
+      process.exit();
+    })();`;
+  const printed = execFileSync(process.execPath, ['--expose-gc', '-e', program, newPath()], { encoding: 'utf8' });
+  expect(printed).toBe('true\n');
 });

@@ -436,6 +436,16 @@ static void a_hello_that_is_hidden_meets_the_time_limit(void) {
     EXPECT(polls > 1 && polls < 100); /* one every 5 ms; without a pause, tens of thousands */
 }
 
+/* Where the kernel has the option (Linux 6.16). */
+static void a_peer_that_refuses_descriptors_is_to_blame(void) {
+    enum { PASS_RIGHTS = 83 };
+    crossings_channel *channel;
+    int pair[2], off = 0;
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+    if (setsockopt(pair[1], SOL_SOCKET, PASS_RIGHTS, &off, sizeof off) == 0)
+        EXPECT(crossings_open(pair[0], NULL, &channel) == CROSSINGS_PROTOCOL);
+}
+
 static void a_ring_that_is_too_large_is_refused(void) {
     crossings_channel *channel;
     crossings_options options = {.max_peer_capacity = 1 << 17};
@@ -837,6 +847,7 @@ static const struct {
      hidden_packets_are_closed_elsewhere},
     {"a hello that is hidden later meets the time limit, without spinning",
      a_hello_that_is_hidden_meets_the_time_limit},
+    {"a peer that refuses descriptors does not look like a failed call", a_peer_that_refuses_descriptors_is_to_blame},
     {"a peer whose ring is too large is refused", a_ring_that_is_too_large_is_refused},
 };
 
