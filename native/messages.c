@@ -66,7 +66,11 @@ static crossings_status look_again(crossings_channel *channel) {
     return CROSSINGS_AGAIN;
 }
 
+/* With nothing to publish, the peer is not rung: if it can do nothing with what is in the ring, it would sleep anew and
+ * be rung again, and so on. */
 static void publish(crossings_channel *channel) {
+    if (!channel->writer.held_signal)
+        return;
     ring_publish(&channel->writer);
     if (ring_reader_sleeps(&channel->writer))
         ring(channel);

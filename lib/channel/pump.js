@@ -268,7 +268,7 @@ class Pump {
   #isUndecided() {
     const connection = this.#connection;
     if (connection.isOpen || !connection.isReadable) return false;
-    const isUndecided = this.receivers.size > 0 || (this.#requests.hasPending && !this.#arrivals.inboxIsFull);
+    const isUndecided = this.receivers.size > 0 || (this.#requests.areAwaited && !this.#arrivals.inboxIsFull);
     const steps = this.#steps();
     if (!isUndecided || steps !== this.#stepsUndecided) this.#undecided = 0;
     this.#stepsUndecided = steps;

@@ -70,7 +70,12 @@ class Requests {
     return this.#awaited > 0 || this.responder.handler !== null;
   }
 
-  /** Would failAll() reject any? */
+  /** Are there requests whose promise is pending? Others may have timed out, and their responses are still expected. */
+  get areAwaited() {
+    return this.#awaited > 0;
+  }
+
+  /** Would failAll() reject any, or forget any that has timed out? */
   get hasPending() {
     return this.#queued.size > 0 || this.#open.size > 0;
   }

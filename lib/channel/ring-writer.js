@@ -113,12 +113,12 @@ class RingWriter {
    * @returns {boolean} true if the peer sleeps and its doorbell must be rung
    */
   publish() {
-    if (this.heldSignal !== 0) {
-      // Pairs with the acquire in ring_peek: payloads, later frames and the end mark are written before this signal.
-      Atomics.store(this.words, this.heldAt, this.heldSignal);
-      this.heldSignal = 0;
-      this.#clearAhead();
-    }
+    // Then the peer is not rung: two sides that both wait for room would ring each other for ever.
+    if (this.heldSignal === 0) return false;
+    // Pairs with the acquire in ring_peek: payloads, later frames and the end mark are written before this signal.
+    Atomics.store(this.words, this.heldAt, this.heldSignal);
+    this.heldSignal = 0;
+    this.#clearAhead();
     if (!this.peerMaySleep) return false;
     // Ordered after the store above, because Atomics are totally ordered. Pairs with the fence in ring_begin_waiting.
     const count = Atomics.load(this.peerWords, WAITING_FOR_DATA_WORD);
