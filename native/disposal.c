@@ -35,6 +35,7 @@ size_t disposal_take(struct msghdr *message, int *fds, size_t count) {
 
 struct disposal {
     struct disposal *next;
+    pid_t process; /* in a forked child, the same numbers may be other descriptors */
     void (*run)(const struct disposal *);
     size_t count;
     int fds[];
@@ -89,7 +90,8 @@ static void wait_for_thread(struct disposal *first) {
 static void *run_thread(void *argument) {
     struct disposal *these = argument;
     while (these) {
-        these->run(these);
+        if (these->process == getpid())
+            these->run(these);
         free(these);
         /* Pairs with the release in wait_for_thread(). The others go back, because this thread may wait for long now.
          */
@@ -133,10 +135,26 @@ static void close_elsewhere(void (*run)(const struct disposal *), const int *fds
         return;
     }
     these->next = NULL;
+    these->process = getpid();
     these->run = run;
     these->count = count;
     memcpy(these->fds, fds, count * sizeof fds[0]);
     if (!disposal_start_thread(run_thread, these))
+        wait_for_thread(these);
+    errno = reason;
+}
+
+void disposal_retry(void) {
+    if (!__atomic_load_n(&waiting, __ATOMIC_RELAXED))
+        return;
+    int reason = errno;
+    /* Pairs with the release in wait_for_thread(). */
+    struct disposal *these = __atomic_exchange_n(&waiting, NULL, __ATOMIC_ACQUIRE);
+    if (these && these->next) {
+        wait_for_thread(these->next);
+        these->next = NULL;
+    }
+    if (these && !disposal_start_thread(run_thread, these))
         wait_for_thread(these);
     errno = reason;
 }
@@ -150,13 +168,16 @@ void disposal_close_socket_later(int fd) {
 }
 
 /* Can this descriptor be closed at once? Only a memfd, as a correct hello has one: F_GET_SEALS takes no lock, and finds
- * it. The pages of a large one take long to free. Not a pipe: a peer that hangs in a write() to it holds its lock. */
+ * it. The pages of a large one take long to free, and close() looks through all record locks; this process has none, so
+ * the first one answers F_GETLK. Not a pipe: a peer that hangs in a write() to it holds its lock. */
 static bool is_quick(int fd) {
     struct stat status;
-    return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &status) == 0 && status.st_blocks < QUICK_BLOCKS;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &status) == 0 && status.st_blocks < QUICK_BLOCKS &&
+           fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 }
 
-/* Of several, none is closed here: each memfd may have many record locks, which close() looks through. */
+/* Of several, none is closed here. */
 void disposal_close_received(const int *fds, size_t count) {
     int reason = errno;
     if (count == 1 && is_quick(fds[0]))

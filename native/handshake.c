@@ -184,6 +184,7 @@ enum handshake_status handshake_receive_most(int fd, bool authenticated, uint32_
     struct msghdr message = {
         .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     *peer = (struct region){.fd = -1};
+    disposal_retry();
     ssize_t got = recvmsg(fd, &message, MSG_PEEK | MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (got < 0) {
         if (errno == EAGAIN || errno == EINTR)

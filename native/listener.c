@@ -11,8 +11,13 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452 /* Linux 6.6 */
+#endif
 
 #define BACKLOG 128
 
@@ -120,6 +125,9 @@ static int set_mode(const struct listener *listener, mode_t mode) {
     }
     if (!failed)
         failed = chmod(itself, mode);
+    /* Where /proc is missing, the kernel does it by the descriptor (Linux 6.6). */
+    if (failed && errno == ENOENT)
+        failed = (int)syscall(SYS_fchmodat2, file, "", mode, AT_EMPTY_PATH);
     give_up(file, HANDSHAKE_SYSTEM);
     return failed;
 }
@@ -199,5 +207,7 @@ enum handshake_status listener_accept(int listener, int *fd) {
     *fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (*fd >= 0)
         return HANDSHAKE_OK;
+    if (errno == EMFILE || errno == ENFILE)
+        disposal_retry(); /* descriptors of refused peers may wait for a thread */
     return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR ? HANDSHAKE_AGAIN : HANDSHAKE_SYSTEM;
 }

@@ -29,14 +29,14 @@ struct Live {
 Live &live = *new Live; // never destroyed: a buffer may be collected after the static objects
 
 void LetGo(Mapping *mapping) {
-    if (mapping->holders.fetch_sub(1) == 1) {
-        {
-            std::lock_guard<std::mutex> lock(live.mutex);
-            live.mappings.erase(mapping);
-        }
-        region_release(&mapping->region);
-        delete mapping;
+    {
+        std::lock_guard<std::mutex> lock(live.mutex); // with it, EnvironmentEnds() takes another hold
+        if (--mapping->holders > 0)
+            return;
+        live.mappings.erase(mapping);
     }
+    region_release(&mapping->region);
+    delete mapping;
 }
 
 void CloseDescriptor(struct region *region) {
