@@ -17,26 +17,59 @@ const { gatesCommand } = require('./trace/gates/command.js');
 
 const SIGNALS = /** @type {const} */ ({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 });
 
+/** @param {string} name of a signal */
+const statusOf = (name) => 128 + SIGNALS[/** @type {keyof typeof SIGNALS} */ (name)];
+
 /** These compute without a pause and have nothing to clean up. A signal ends them at once. */
 const UNINTERRUPTIBLE = ['compare'];
+
+/** These succeed after a signal if they can: `trace -- COMMAND` keeps what was recorded until then. */
+const SUCCESSFUL_AFTER_SIGNAL = ['trace'];
+const UNREAD_MS = 3000; // of output after a signal
 
 function stopListening() {
   for (const name of Object.keys(SIGNALS)) process.removeAllListeners(name);
 }
 
 /**
- * Aborted by the first termination signal; the reason is the signal's name. The second exits at once: only 'exit' listeners still run.
- * A terminal that closes may send SIGHUP twice, so that one does not count.
+ * The signal is aborted by the first termination signal; its reason is that one's name. The second exits at once: only 'exit'
+ * listeners still run. A terminal that closes may send SIGHUP twice, so that one does not count. After finish(), when only output
+ * is left to write, which may take forever, the first exits at once.
  */
 function abortOnSignal() {
   const controller = new AbortController();
-  for (const [name, number] of Object.entries(SIGNALS)) {
+  let isFinished = false;
+  for (const name of Object.keys(SIGNALS)) {
     process.on(name, () => {
-      if (!controller.signal.aborted) controller.abort(name);
-      else if (name !== 'SIGHUP') process.exit(128 + number);
+      if (!isFinished && !controller.signal.aborted) return controller.abort(name);
+      if (name === 'SIGHUP' && controller.signal.aborted) return;
+      if (name === 'SIGHUP') exitByHangup();
+      process.exit(statusOf(name));
     });
   }
-  return controller.signal;
+  return {
+    signal: controller.signal,
+    finish() {
+      isFinished = true;
+    },
+  };
+}
+
+const outputs = () => [process.stdout, process.stderr];
+
+/**
+ * Ends a process that a signal has told to end, when nothing has read its output for a while. After Ctrl-C, a person may be reading it
+ * page by page, and can press Ctrl-C again.
+ * @param {AbortSignal} signal
+ */
+function limitUnreadOutput({ aborted, reason }) {
+  if (!aborted || reason === 'SIGINT') return;
+  for (const output of outputs()) {
+    // Only pipes and sockets have this timer. It starts again whenever a part has been read, and does not keep the process.
+    output.setTimeout?.(UNREAD_MS, () => {
+      if (output.writableLength > 0) process.exit(statusOf(reason));
+    });
+  }
 }
 
 /** When Node exits, it resets the terminal that it was started from, and aborts if that has gone. So the signal ends it before that. */
@@ -128,7 +161,7 @@ function sentenceOf({ code, message }, program) {
  * @param {Command} program
  */
 function reportError(error, signal, program) {
-  if (signal.aborted) return 128 + SIGNALS[/** @type {keyof typeof SIGNALS} */ (signal.reason)];
+  if (signal.aborted) return statusOf(signal.reason);
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
     if (error.code === 'commander.help') report('Missing command; see `npx crossings-lab --help`.');
@@ -152,12 +185,16 @@ function checkFolder() {
   }
 }
 
+/** Nobody can be told that standard error cannot be written, and no command depends on it. */
+const ignoreErrorsOf = (/** @type {NodeJS.WriteStream} */ output) => output.on('error', () => {});
+
 /**
  * Runs this process's command line.
  * @param {CommandMaker[]} [more] commands that lib/ does not have
  */
 async function runCommandLine(more = []) {
-  const signal = abortOnSignal();
+  const { signal, finish } = abortOnSignal();
+  ignoreErrorsOf(process.stderr);
   // A reader that closes the pipe (`crossings bench | head -1`) is not an error.
   process.stdout.on('error', (error) => {
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EPIPE') return;
@@ -168,10 +205,15 @@ async function runCommandLine(more = []) {
   try {
     checkFolder();
     await program.parseAsync();
+    if (SUCCESSFUL_AFTER_SIGNAL.includes(commandOf(program).command.name())) limitUnreadOutput(signal);
+    else signal.throwIfAborted();
   } catch (error) {
     process.exitCode = reportError(error, signal, program);
     if (signal.reason === 'SIGHUP') exitByHangup();
+    // What a command that was ended has left to write may never be read.
+    if (signal.aborted && outputs().some(({ writableLength }) => writableLength > 0)) process.exit();
   }
+  finish();
 }
 
 if (require.main === module) runCommandLine();

@@ -25,7 +25,7 @@ async function outcomeOf(args) {
   await runCommandLine([labCommand]);
   for (const each of restore) each();
   for (const signal of SIGNALS) process.removeAllListeners(signal);
-  process.stdout.removeAllListeners('error');
+  for (const name of STREAMS) process[name].removeAllListeners('error');
   return { status: process.exitCode, ...outcome };
 }
 

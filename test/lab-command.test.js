@@ -197,6 +197,24 @@ test.each([
   expect(await ended).toEqual([143, null]);
 });
 
+// It ended with status 1, because it could not report that it uses another port.
+test('it serves although its port is in use and its standard error is closed', async () => {
+  const taken = await occupy(7411).catch(() => null); // a lab of the user's may occupy it already
+  const args = [join(root, 'server', 'cli.js'), 'lab', '--no-open', '--data', folder];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  leftOpen.push(() => child.kill('SIGKILL'));
+  child.stderr.destroy();
+  const ended = once(child, 'exit');
+  const [address] = await once(child.stdout, 'data');
+  for (let i = 0; i < 3; i++) {
+    const [response] = await once(http.get(String(address)), 'response');
+    expect(response.resume().statusCode).toBe(303);
+  }
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([143, null]);
+  await taken?.free();
+});
+
 test('if nothing has been built, its error explains how to build it', () => {
   const copy = mkdtempSync(join(tmpdir(), 'unbuilt-'));
   for (const part of ['lib', 'server', 'binding.gyp', 'package.json'])

@@ -3,7 +3,7 @@
 const { Command, Option } = require('commander');
 const { describeMachine } = require('../measure/environment.js');
 const { placementOf, readCores, readNames, readPercent, readPlacement, refuse } = require('../terminal/arguments.js');
-const { checkAllWritable, givenFiles, writeWhole } = require('../terminal/files.js');
+const { checkAllWritable, givenFiles, writeOutput } = require('../terminal/files.js');
 const { progressBar } = require('../terminal/progress.js');
 const { styleFor, wrap } = require('../terminal/style.js');
 const {
@@ -113,14 +113,14 @@ async function bench(options, signal) {
     const given = { ...benchOptions, givenMessages: options.messages };
     const comparison = await runAgainst(given, other, control).finally(() => bar.stop());
     printAgainst(comparison);
-    writeFiles(options, { json: toJson }, comparison);
+    await writeFiles(options, { json: toJson }, comparison, signal);
     checkRegressions(comparison, options.failOnRegression);
     return;
   }
   const run = await runBench(benchOptions, control).finally(() => bar.stop());
   printRun(run);
   // Last: if a file cannot be written after all, the results are on the screen.
-  writeFiles(options, FILES, run);
+  await writeFiles(options, FILES, run, signal);
   if (!baseline) return;
   const comparison = compareRuns(baseline, [run]);
   printComparison(comparison);
@@ -131,11 +131,12 @@ async function bench(options, signal) {
  * @param {any} options as commander read them
  * @param {{[option: string]: (file: any) => string}} files
  * @param {object} result
+ * @param {AbortSignal} signal
  */
-function writeFiles(options, files, result) {
+async function writeFiles(options, files, result, signal) {
   for (const [name, convert] of Object.entries(files)) {
     if (!options[name]) continue;
-    writeWhole(options[name], convert(result));
+    await writeOutput(options[name], convert(result), signal);
     process.stdout.write(styleFor(process.stdout).dim(`Wrote ${options[name]}.\n`));
   }
 }

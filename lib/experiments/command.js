@@ -4,7 +4,7 @@
 const { Command } = require('commander');
 const { readEffort } = require('../bench/arguments.js');
 const { placementOf, readCores, readPlacement } = require('../terminal/arguments.js');
-const { checkAllWritable, givenFiles, writeWhole } = require('../terminal/files.js');
+const { checkAllWritable, givenFiles, writeOutput } = require('../terminal/files.js');
 const { progressBar } = require('../terminal/progress.js');
 const { significant } = require('../terminal/numbers.js');
 const { styleFor, wrap } = require('../terminal/style.js');
@@ -99,7 +99,7 @@ async function runExperiment(experiment, options, signal, files = {}) {
   // Last: if a file cannot be written after all, the results are on the screen.
   for (const [name, convert] of Object.entries(writers)) {
     if (!options[name]) continue;
-    writeWhole(options[name], convert(file));
+    await writeOutput(options[name], convert(file), signal);
     process.stdout.write(styleFor(process.stdout).dim(`Wrote ${options[name]}.\n`));
   }
   return file;

@@ -4,7 +4,7 @@ const { once } = require('node:events');
 const { createInterface } = require('node:readline');
 const { Command } = require('commander');
 const { readWholeNumber, refuse } = require('../terminal/arguments.js');
-const { checkAllWritable, givenFiles, writeWhole } = require('../terminal/files.js');
+const { checkAllWritable, givenFiles, writeOutput } = require('../terminal/files.js');
 const { progressBar } = require('../terminal/progress.js');
 const { styleFor, wrap } = require('../terminal/style.js');
 const { plainTable } = require('../terminal/table.js');
@@ -146,7 +146,8 @@ async function play(name, options, signal) {
     write('');
   } else writeText(fill(tries[which].note ?? '', figures));
   if (!options.json) return;
-  writeWhole(options.json, `${JSON.stringify({ schema: 'crossings/lesson/1', name: lesson.name, ...run }, null, 2)}\n`);
+  const file = { schema: 'crossings/lesson/1', name: lesson.name, ...run };
+  await writeOutput(options.json, `${JSON.stringify(file, null, 2)}\n`, signal);
   write(style.dim(`Wrote ${options.json}.`));
 }
 

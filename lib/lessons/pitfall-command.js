@@ -3,7 +3,7 @@
 // they differ, and why. `crossings pitfall --list` prints the names.
 const { Command } = require('commander');
 const { CrossingsError } = require('../channel/errors.js');
-const { checkWritable, writeWhole } = require('../terminal/files.js');
+const { checkWritable, writeOutput } = require('../terminal/files.js');
 const { styleFor, wrap } = require('../terminal/style.js');
 const { compareLines, groupDifferences } = require('./differences.js');
 const { isFigure } = require('./figures.js');
@@ -82,10 +82,10 @@ function renderList({ groups, pitfalls, problems }, style) {
     .join('\n\n');
 }
 
-/** @param {string | undefined} json @param {unknown} content @param {Style} style */
-function writeJson(json, content, style) {
+/** @param {string | undefined} json @param {unknown} content @param {Style} style @param {AbortSignal} signal */
+async function writeJson(json, content, style, signal) {
   if (json === undefined) return;
-  writeWhole(json, `${JSON.stringify(content, null, 2)}\n`);
+  await writeOutput(json, `${JSON.stringify(content, null, 2)}\n`, signal);
   process.stdout.write(style.dim(`Wrote ${json}.\n`));
 }
 
@@ -99,7 +99,7 @@ async function pitfall(name, { list, json }, signal) {
     }
     const all = listAll();
     process.stdout.write(`\n${renderList(all, style)}\n\n`);
-    return writeJson(json, all, style);
+    return writeJson(json, all, style, signal);
   }
   if (name === undefined) {
     throw new CrossingsError(
@@ -110,7 +110,7 @@ async function pitfall(name, { list, json }, signal) {
   const found = findPitfall(name);
   const file = await runPitfall(found, { signal });
   process.stdout.write(`\n${render(file, found.text, style)}\n\n`);
-  writeJson(json, file, style);
+  await writeJson(json, file, style, signal);
   if (file.verdict !== 'shown') process.exitCode = 1;
 }
 

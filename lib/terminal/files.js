@@ -17,9 +17,13 @@ const {
 const { dirname, resolve } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
 const { flagOf } = require('./arguments.js');
+const { holdPipe, writeToPipe } = require('./pipes.js');
 
 /** "ENOSPC: no space left on device, write" -> "no space left on device". @param {unknown} error */
 const reasonOf = (error) => /** @type {Error} */ (error).message.replace(/^E\w+: /, '').replace(/, \w+( '.*')?$/, '');
+
+/** @param {string} path @param {unknown} error */
+const cannotWrite = (path, error) => new CrossingsError('ERR_WRITE', `Cannot write ${path}: ${reasonOf(error)}`);
 
 /** Can the file be found by its own name? One behind /dev/stdout may have been deleted. @param {string} path */
 function hasName(path) {
@@ -32,7 +36,7 @@ function hasName(path) {
 }
 
 /**
- * Rejects a path that cannot be written, before anything is measured. Creates no file.
+ * Rejects a path that cannot be written, before anything is measured. Creates no file. A pipe is open from here until it is written.
  * @param {string} option such as '--json'
  * @param {string} path
  */
@@ -48,6 +52,7 @@ function checkWritable(option, path) {
     refuse(reasonOf(error));
   }
   if (existing?.isDirectory()) refuse('it is a folder');
+  if (existing?.isSocket()) refuse('it is a socket');
   if (existing?.isFile() && !hasName(path)) refuse('the file has been deleted');
   const target = existing ? path : dirname(resolve(path));
   if (!existing && !statSync(target, { throwIfNoEntry: false })?.isDirectory())
@@ -57,6 +62,14 @@ function checkWritable(option, path) {
   } catch {
     refuse('permission denied');
   }
+  if (!existing?.isFIFO()) return;
+  let hasReader;
+  try {
+    hasReader = holdPipe(path);
+  } catch (error) {
+    refuse(reasonOf(error));
+  }
+  if (!hasReader) refuse('it is a named pipe that no program has open for reading');
 }
 
 /**
@@ -147,8 +160,34 @@ function writeWhole(path, text) {
     renameSync(temporary, target);
   } catch (error) {
     if (temporary) rmSync(temporary, { force: true });
-    throw new CrossingsError('ERR_WRITE', `Cannot write ${path}: ${reasonOf(error)}`);
+    throw cannotWrite(path, error);
   }
 }
 
-module.exports = { checkAllWritable, checkExtent, checkWritable, givenFiles, readSmall, reasonOf, writeWhole };
+/**
+ * Writes the file of an option, which checkWritable() has accepted.
+ * @param {string} path
+ * @param {string} text
+ * @param {AbortSignal} [signal] an abort ends the writing into a pipe; without it, a pipe whose reader does not read keeps the process
+ */
+async function writeOutput(path, text, signal) {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFIFO()) return writeWhole(path, text);
+  try {
+    await writeToPipe(path, text, signal);
+  } catch (error) {
+    if (error === signal?.reason) throw error;
+    const isBroken = /** @type {NodeJS.ErrnoException} */ (error).code === 'EPIPE';
+    throw cannotWrite(path, isBroken ? new Error('its reader has closed the pipe') : error);
+  }
+}
+
+module.exports = {
+  checkAllWritable,
+  checkExtent,
+  checkWritable,
+  givenFiles,
+  readSmall,
+  reasonOf,
+  writeOutput,
+  writeWhole,
+};

@@ -3,7 +3,7 @@
 // program.
 const { Command } = require('commander');
 const { CrossingsError } = require('../channel/errors.js');
-const { checkAllWritable, givenFiles, writeWhole } = require('../terminal/files.js');
+const { checkAllWritable, givenFiles, writeOutput } = require('../terminal/files.js');
 const { styleFor, wrap } = require('../terminal/style.js');
 const { traceText } = require('./file.js');
 const { renderBill, renderLog } = require('./log.js');
@@ -49,7 +49,10 @@ function printTrace(trace) {
 async function trace(mechanism, options, signal) {
   checkAllWritable(givenFiles(options, Object.keys(FILES)));
   const recorded = await recordTrace({ mechanism, messages: options.messages }, { signal });
-  for (const [name, toText] of Object.entries(FILES)) if (options[name]) writeWhole(options[name], toText(recorded));
+  signal.throwIfAborted(); // the last steps do not look at it
+  for (const [name, toText] of Object.entries(FILES)) {
+    if (options[name]) await writeOutput(options[name], toText(recorded), signal);
+  }
   printTrace(recorded);
   for (const name of Object.keys(FILES)) {
     if (options[name]) process.stdout.write(styleFor(process.stdout).dim(`Wrote ${options[name]}.\n`));

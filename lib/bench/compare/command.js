@@ -2,7 +2,7 @@
 // `crossings compare`: two runs, or several on each side, with a verdict for each mechanism.
 const { Command } = require('commander');
 const { readPercent, refuse } = require('../../terminal/arguments.js');
-const { checkWritable, writeWhole } = require('../../terminal/files.js');
+const { checkWritable, writeOutput } = require('../../terminal/files.js');
 const { styleFor } = require('../../terminal/style.js');
 const { readRuns } = require('./read.js');
 const { compareRuns } = require('./runs.js');
@@ -29,14 +29,14 @@ function chosenFrom(text, sides) {
  * @param {string} candidate
  * @param {{json?: string, noise?: number, mechanism?: string}} options
  */
-function compare(baseline, candidate, options) {
+async function compare(baseline, candidate, options) {
   if (options.json !== undefined) checkWritable('--json', options.json);
   const [a, b] = [readRuns(baseline, 'The baseline'), readRuns(candidate, 'The candidate')];
   const mechanisms = chosenFrom(options.mechanism, [a, b]);
   const comparison = compareRuns(a, b, { noise: options.noise, mechanisms });
   printComparison(comparison);
   if (!options.json) return;
-  writeWhole(options.json, `${JSON.stringify(comparison, null, 2)}\n`);
+  await writeOutput(options.json, `${JSON.stringify(comparison, null, 2)}\n`);
   process.stdout.write(styleFor(process.stdout).dim(`Wrote ${options.json}.\n`));
 }
 

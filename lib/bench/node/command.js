@@ -2,7 +2,7 @@
 // The command `crossings bench node`: compares transports for messages between two Node processes.
 const { Command } = require('commander');
 const { placementOf, readCores, readNames, readPlacement, refuse } = require('../../terminal/arguments.js');
-const { checkWritable, writeWhole } = require('../../terminal/files.js');
+const { checkWritable, writeOutput } = require('../../terminal/files.js');
 const { progressBar } = require('../../terminal/progress.js');
 const { styleFor, wrap } = require('../../terminal/style.js');
 const { readCountMethod, readEffort, readSize } = require('../arguments.js');
@@ -45,7 +45,7 @@ async function benchNode(options, signal) {
     run.environment.warnings.map((warning) => style.bad(wrap(`! ${warning}`, WIDTH, '  '))).join('\n'),
   ];
   process.stdout.write(`\n${paragraphs.filter(Boolean).join('\n\n')}\n\n`);
-  if (options.json) writeWhole(options.json, toJson(/** @type {any} */ (run)));
+  if (options.json) await writeOutput(options.json, toJson(/** @type {any} */ (run)), signal);
 }
 
 /** @param {AbortSignal} signal */

@@ -1,7 +1,7 @@
 'use strict';
 // What `crossings bench --self-test` prints, and the status it ends with.
 const { CrossingsError } = require('../../channel/errors.js');
-const { writeWhole } = require('../../terminal/files.js');
+const { writeOutput } = require('../../terminal/files.js');
 const { progressBar } = require('../../terminal/progress.js');
 const { styleFor, wrap } = require('../../terminal/style.js');
 const { list } = require('../compare/sentences.js');
@@ -26,7 +26,7 @@ async function selfTest(options, { json, signal }) {
   ];
   process.stdout.write(`\n${paragraphs.filter(Boolean).join('\n\n')}\n\n`);
   if (json) {
-    writeWhole(json, `${JSON.stringify(file, null, 2)}\n`);
+    await writeOutput(json, `${JSON.stringify(file, null, 2)}\n`, signal);
     process.stdout.write(style.dim(`Wrote ${json}.\n`));
   }
   if (file.missed.length > 0) throw new CrossingsError('ERR_SELF_TEST', `Missed: ${list(file.missed)}`);

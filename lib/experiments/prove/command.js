@@ -2,7 +2,7 @@
 // The command `crossings prove`.
 const { experimentCommand, runExperiment } = require('../command.js');
 const { readWholeNumber, refuse } = require('../../terminal/arguments.js');
-const { checkWritable, writeWhole } = require('../../terminal/files.js');
+const { checkWritable, writeOutput } = require('../../terminal/files.js');
 const { styleFor, wrap } = require('../../terminal/style.js');
 const { PROVE } = require('./experiment.js');
 
@@ -25,7 +25,7 @@ async function printDisassembly({ json }, signal) {
   const listing = renderDisassembly(disassembly, styleFor(process.stdout));
   process.stdout.write(`${[listing, wrap(disassemblySentence(disassembly), WIDTH)].filter(Boolean).join('\n\n')}\n`);
   const file = { schema: 'crossings/disassembly/1', ...disassembly };
-  if (json) writeWhole(json, `${JSON.stringify(file, null, 2)}\n`);
+  if (json) await writeOutput(json, `${JSON.stringify(file, null, 2)}\n`, signal);
   if (disassembly.reason || disassembly.violations?.length) process.exitCode = 1;
 }
 

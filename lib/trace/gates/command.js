@@ -1,7 +1,7 @@
 'use strict';
 // `crossings gates`: tries to write a peer's memory and to pass it wrong frames, and prints what refused each attempt.
 const { Command } = require('commander');
-const { checkWritable, writeWhole } = require('../../terminal/files.js');
+const { checkWritable, writeOutput } = require('../../terminal/files.js');
 const { styleFor, wrap } = require('../../terminal/style.js');
 const { plainTable } = require('../../terminal/table.js');
 const { tryGates } = require('./gates.js');
@@ -45,7 +45,7 @@ async function gates({ json }, signal) {
   ];
   process.stdout.write(`\n${paragraphs.join('\n\n')}\n\n`);
   if (json) {
-    writeWhole(json, `${JSON.stringify(file, null, 2)}\n`);
+    await writeOutput(json, `${JSON.stringify(file, null, 2)}\n`, signal);
     process.stdout.write(style.dim(`Wrote ${json}.\n`));
   }
   if (file.verdict !== 'held') process.exitCode = 1;

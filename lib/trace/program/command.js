@@ -1,7 +1,7 @@
 'use strict';
 // `crossings trace -- COMMAND`: records any program. The program keeps its standard streams; everything here goes to
 // standard error, after the program has ended.
-const { checkAllWritable, givenFiles, writeWhole } = require('../../terminal/files.js');
+const { checkAllWritable, givenFiles, writeOutput } = require('../../terminal/files.js');
 const { readWholeNumber } = require('../../terminal/arguments.js');
 const { styleFor, wrap } = require('../../terminal/style.js');
 const { traceText } = require('../file.js');
@@ -34,6 +34,12 @@ function printTrace(trace, brief) {
   process.stderr.write(`\n${paragraphs.join('\n\n')}\n`);
 }
 
+/** The streams that the program inherited block, for this process, too: a signal would not end a write into a full pipe. */
+function unblockStreams() {
+  for (const { _handle: handle } of /** @type {any[]} */ ([process.stdout, process.stderr]))
+    handle?.setBlocking?.(false);
+}
+
 /**
  * @param {string[]} command
  * @param {any} options as commander read them
@@ -46,8 +52,8 @@ async function traceProgram(command, options, signal) {
   const trace = await recordProgram(
     { command, timeoutSeconds, lines: options.lines, payloads: options.payloads },
     { signal },
-  );
-  for (const name of given) writeWhole(options[name], FILES[name](trace));
+  ).finally(unblockStreams);
+  for (const name of given) await writeOutput(options[name], FILES[name](trace), signal);
   printTrace(trace, given.length > 0);
   for (const name of given) process.stderr.write(styleFor(process.stderr).dim(`Wrote ${options[name]}.\n`));
 }
