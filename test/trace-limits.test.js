@@ -3,7 +3,10 @@
 // recording, and of the memory of the recorder.
 const { spawnSync } = require('node:child_process');
 const { openSync } = require('node:fs');
+const { Lines } = require('../lib/trace/node/marks.js');
+const { Objects } = require('../lib/trace/program/objects.js');
 const { recordProgram } = require('../lib/trace/program/record.js');
+const { message } = require('../lib/trace/values.js');
 const { built, run } = require('./support.js');
 
 const allowed = run('crossings-demo', ['--trace', 'pipe']).status === 0;
@@ -22,4 +25,31 @@ const canHaveGroups = spawnSync('setpriv', ['--groups', groups, 'true']).status 
   const pipeline = await record(['setpriv', '--groups', groups, 'sh', '-c', 'sleep 0.1']);
   const wait = pipeline.events.find(({ name }) => name === 'wait4');
   expect(wait?.sleeps).toBeGreaterThan(0);
+});
+
+test('a mark with a line that is no small number is ignored', () => {
+  const lineOf = (/** @type {string} */ line) => {
+    const lines = new Lines();
+    lines.take({ type: 'enter', pid: 1, tid: 1 }, `begin/called/${line}//a.js`);
+    return lines.sourceOf({ type: 'enter', pid: 1, tid: 1, name: 'getppid', fds: [], objects: [], in: {} });
+  };
+  expect(lineOf('12')).toEqual({ file: '/a.js', line: 12 });
+  for (const line of ['1e999', '-5', '0', '1.5', 'x', '0x10', '1'.repeat(10)]) expect(lineOf(line)).toBeNull();
+});
+
+test('the addresses of sockets and the targets of passed descriptors are printable', () => {
+  const objects = new Objects();
+  const socket = { family: 1, kind: 1, listens: 1, local: '@\x1b]0;title\x07', remote: '@\u202ex' };
+  const id = objects.of({ fd: 3, target: 'socket:[1]', device: 1, inode: 1, socket });
+  expect(objects.list[id]).toEqual(expect.objectContaining({ local: '@?]0;title?', remote: '@?x' }));
+  const passed = { dataBytes: 0, pieces: 1, controlBytes: 24, flags: 0, rights: [{ fd: 3, target: '/\x1b[31m' }] };
+  expect(message(passed)).toContain('3</?[31m>');
+});
+
+(allowed ? test : test.skip)('the names of source files are printable', async () => {
+  const mark = "test -r /.crossings-lines/begin/called/1//tmp/$(printf '\\033')[31m.js; test -d /";
+  const { events } = await record(['sh', '-c', mark]);
+  const files = events.flatMap(({ source }) => source?.file ?? []);
+  expect(files.length).toBeGreaterThan(0);
+  expect(files.filter((file) => !file.endsWith('?[31m.js'))).toEqual([]);
 });

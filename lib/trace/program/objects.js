@@ -148,8 +148,8 @@ class Objects {
   /** @param {number} id @param {NonNullable<RawDescriptor['socket']>} socket */
   connectByAddress(id, { family, kind, listens, limited, local, remote, peer }) {
     const object = this.list[id];
-    if (local) object.local = local;
-    if (remote) object.remote = remote;
+    if (local) object.local = printable(local);
+    if (remote) object.remote = printable(remote);
     if (limited) this.timed.add(id);
     if (kind === SOCK_DGRAM && local) this.mailboxes.add(id);
     if (listens) {

@@ -9,6 +9,7 @@ const { startProgram } = require('../../measure/programs.js');
 const { readSmall } = require('../../terminal/files.js');
 const { Recorder } = require('./recorder.js');
 const { signalNames } = require('../constants.js');
+const { printable } = require('../values.js');
 const { withLines } = require('../node/marks.js');
 
 /** @typedef {import('./recorder.js').ProgramCall} ProgramCall */
@@ -48,10 +49,10 @@ function readSources(events, folder) {
   for (const event of events) {
     if (!event.source) continue;
     const { file } = event.source;
-    const name = shortened(file, folder);
+    const name = printable(shortened(file, folder));
     event.source = { ...event.source, file: name };
     if (!texts.has(name) && texts.size < MAX_SOURCES)
-      texts.set(name, readSource(isAbsolute(file) ? file : join(root, name)));
+      texts.set(name, readSource(isAbsolute(file) ? file : join(root, shortened(file, folder))));
   }
   return Object.fromEntries([...texts].filter(([, text]) => text).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -218,7 +218,9 @@ class Recorder {
       this.outside.isUnsure ||= listedTo !== undefined;
     }
     if (owner !== undefined && owner !== user) {
-      this.notes.push(`${program} is set-user-ID, which has no effect while it is traced: it ran as user ${user}.`);
+      this.notes.push(
+        `${printable(program)} is set-user-ID, which has no effect while it is traced: it ran as user ${user}.`,
+      );
     }
   }
 
