@@ -6,6 +6,7 @@ const { openSync } = require('node:fs');
 const { Lines } = require('../lib/trace/node/marks.js');
 const { Objects } = require('../lib/trace/program/objects.js');
 const { recordProgram } = require('../lib/trace/program/record.js');
+const { Recorder } = require('../lib/trace/program/recorder.js');
 const { message } = require('../lib/trace/values.js');
 const { built, run } = require('./support.js');
 
@@ -52,4 +53,37 @@ test('the addresses of sockets and the targets of passed descriptors are printab
   const files = events.flatMap(({ source }) => source?.file ?? []);
   expect(files.length).toBeGreaterThan(0);
   expect(files.filter((file) => !file.endsWith('?[31m.js'))).toEqual([]);
+});
+
+test('many copies of a pipe in many processes: a wait lists a few holders, and the sentence names a few', () => {
+  const recorder = new Recorder();
+  const pipe = { fd: 0, target: 'pipe:[1]', device: 1, inode: 1, mode: 4096 };
+  const pids = Array.from({ length: 100 }, (_, i) => i + 1);
+  for (const pid of pids) {
+    recorder.take({ type: 'born', pid, tid: pid, t: 0, parent: 0, name: 'holder' });
+    recorder.descriptors.see(pid, { ...pipe, fd: 3, access: 'r' }, 0);
+    for (let fd = 4; fd < 104; fd++) recorder.descriptors.see(pid, { ...pipe, fd, access: 'w' }, 0);
+  }
+  const tasks = pids.map((pid) => ({ pid, tid: pid, name: 'holder', state: 'S', call: 'read', args: ['0x3'] }));
+  recorder.take({ type: 'snapshot', why: 'quiet', t: 0, tasks });
+  const { deadlock, text, waits } = /** @type {NonNullable<typeof recorder.explained>} */ (recorder.explained);
+  expect({ deadlock, waits: waits.length }).toEqual({ deadlock: true, waits: 100 });
+  for (const { heldBy } of waits) {
+    expect(heldBy).toHaveLength(16);
+    expect(new Set(heldBy.map(({ pid }) => pid)).size).toBe(16);
+  }
+  expect(text).toContain('holder 8 and 92 more can write');
+  expect(text).toContain('(descriptors 4, 5, 6, 7, 8, 9, 10, 11 and 92 more)');
+});
+
+(allowed ? test : test.skip)('a failure of the recorder itself is reported with a sentence', async () => {
+  const take = jest.spyOn(Recorder.prototype, 'take').mockImplementation(() => {
+    BigInt('0x');
+  });
+  const error = await record(['true']).catch((reason) => reason);
+  take.mockRestore();
+  expect(error.code).toBe('ERR_PROGRAM');
+  expect(error.message).toMatch(
+    /^The recorder cannot interpret a line of crossings-trace of type "\w+": Cannot convert 0x/,
+  );
 });

@@ -121,12 +121,18 @@ class Descriptors {
     return held;
   }
 
-  /** Who holds an object now. @param {number} object @param {(end: End) => boolean} [which] */
+  /**
+   * Who holds an object now: one entry per process, since a process can have many copies of a descriptor.
+   * @param {number} object
+   * @param {(end: End) => boolean} [which]
+   * @returns {{pid: number, fd: number, fds: number[]}[]} with the first of its descriptors, and all
+   */
   holders(object, which = () => true) {
     const holders = [];
     for (const [pid, table] of this.tables) {
-      for (const holding of table.values())
-        if (holding.object === object && which(holding.end)) holders.push({ pid, fd: holding.fd });
+      const fds = [];
+      for (const holding of table.values()) if (holding.object === object && which(holding.end)) fds.push(holding.fd);
+      if (fds.length) holders.push({ pid, fd: fds[0], fds });
     }
     return holders;
   }

@@ -128,7 +128,14 @@ async function recordProgram(
       if (line.type === 'end') isComplete = true;
       stalled.refresh();
       const wasFull = recorder.full;
-      recorder.take(line);
+      try {
+        recorder.take(line);
+      } catch (error) {
+        // startProgram() takes a SyntaxError, which BigInt() throws, too, for the rest of a line of a killed tracer.
+        const reason = /** @type {Error} */ (error).message;
+        const sentence = `The recorder cannot interpret a line of ${program} of type "${line.type}": ${reason}.`;
+        throw new CrossingsError('ERR_PROGRAM', sentence);
+      }
       if (recorder.full && !wasFull) stop();
       if (line.type === 'snapshot' && line.why === 'quiet' && recorder.explained?.deadlock && recorder.explained.all) {
         running.kill('SIGUSR1');
