@@ -4,6 +4,7 @@
 const { spawnSync } = require('node:child_process');
 const { openSync } = require('node:fs');
 const { Lines } = require('../lib/trace/node/marks.js');
+const { LIMITS } = require('../lib/trace/program/limits.js');
 const { Objects } = require('../lib/trace/program/objects.js');
 const { recordProgram } = require('../lib/trace/program/record.js');
 const { Recorder } = require('../lib/trace/program/recorder.js');
@@ -86,4 +87,55 @@ test('many copies of a pipe in many processes: a wait lists a few holders, and t
   expect(error.message).toMatch(
     /^The recorder cannot interpret a line of crossings-trace of type "\w+": Cannot convert 0x/,
   );
+});
+
+describe('a recording has no more than its page opens:', () => {
+  const begun = () => {
+    const recorder = new Recorder();
+    recorder.take({ type: 'born', pid: 1, tid: 1, t: 0, parent: 0, name: 'one' });
+    return recorder;
+  };
+  const call = { type: 'enter', pid: 1, tid: 1, name: 'write', args: Array(6).fill('0x1'), fds: [], in: {} };
+  const left = { type: 'leave', pid: 1, tid: 1, t: 1, end: 2, result: '256', sleeps: 0, made: [], out: {} };
+
+  test('descriptors that one process receives and closes', () => {
+    const recorder = begun();
+    for (let i = 0; i <= LIMITS.holdings; i++) {
+      recorder.descriptors.see(1, { fd: 3, target: '/x', device: 1, inode: 1 }, i);
+      recorder.descriptors.close(1, 3, i);
+    }
+    recorder.take(call);
+    expect(recorder.descriptors.list).toHaveLength(LIMITS.holdings);
+    expect(recorder.full).toMatch(/at most 200,000 open descriptors/);
+  });
+
+  test('objects', () => {
+    const recorder = begun();
+    for (let i = 0; i <= LIMITS.objects; i++)
+      recorder.descriptors.see(1, { fd: 3, target: `pipe:[${i}]`, device: 1, inode: i, access: 'r' }, i);
+    recorder.take(call);
+    expect(recorder.objects.list).toHaveLength(LIMITS.objects);
+    expect(recorder.full).toMatch(/at most 100,000 objects/);
+  });
+
+  test('bytes: later calls are counted', () => {
+    const recorder = begun();
+    recorder.size = LIMITS.eventBytes - 2000;
+    for (let i = 0; i < 5; i++) {
+      recorder.take({ ...call, in: { 1: 'ff'.repeat(256) } });
+      recorder.take(left);
+    }
+    expect(recorder.events).toHaveLength(1);
+    expect(recorder.unrecorded).toBe(4);
+    recorder.take({ type: 'end', t: 3, status: 0, signal: 0, dropped: 10 });
+    expect(recorder.ended.dropped).toBe(14);
+    expect(recorder.notes).toEqual([expect.stringMatching(/^The recording was cut at 160 MiB /)]);
+  });
+
+  test('signals', () => {
+    const recorder = begun();
+    for (let t = 0; t <= LIMITS.events; t++) recorder.take({ type: 'signal', pid: 1, tid: 1, t, signal: 10 });
+    expect(recorder.events.length).toBeLessThanOrEqual(LIMITS.events);
+    expect(recorder.unrecorded).toBe(0); // no calls
+  });
 });

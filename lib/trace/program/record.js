@@ -7,6 +7,7 @@ const { CrossingsError } = require('../../channel/errors.js');
 const { describeEnvironment } = require('../../measure/environment.js');
 const { startProgram } = require('../../measure/programs.js');
 const { readSmall } = require('../../terminal/files.js');
+const { LIMITS } = require('./limits.js');
 const { Recorder } = require('./recorder.js');
 const { signalNames } = require('../constants.js');
 const { printable } = require('../values.js');
@@ -46,13 +47,16 @@ function readSource(path) {
 function readSources(events, folder) {
   /** @type {Map<string, string>} */
   const texts = new Map();
+  let left = LIMITS.sourceCharacters;
   for (const event of events) {
     if (!event.source) continue;
     const { file } = event.source;
     const name = printable(shortened(file, folder));
     event.source = { ...event.source, file: name };
-    if (!texts.has(name) && texts.size < MAX_SOURCES)
-      texts.set(name, readSource(isAbsolute(file) ? file : join(root, shortened(file, folder))));
+    if (texts.has(name) || texts.size >= MAX_SOURCES) continue;
+    const text = readSource(isAbsolute(file) ? file : join(root, shortened(file, folder)));
+    texts.set(name, text.length <= left ? text : '');
+    left -= texts.get(name)?.length ?? 0;
   }
   return Object.fromEntries([...texts].filter(([, text]) => text).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
