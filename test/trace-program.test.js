@@ -304,7 +304,12 @@ describe('a recording has no more than its page opens:', () => {
     const page = readFileSync(join(root, 'public/recording/model/limits.js'), 'utf8');
     const of = (/** @type {string} */ name) =>
       Number(new RegExp(`\\b${name}: ([\\d_]+)`).exec(page)?.[1].replaceAll('_', ''));
-    expect(LIMITS).toEqual({ processes: of('processes'), threads: of('threads'), holdings: of('descriptors') });
+    const { processes, threads, objects, events, notes, holdings } = LIMITS;
+    expect({ processes, threads, objects, events, notes, descriptors: holdings }).toEqual(
+      Object.fromEntries(
+        ['processes', 'threads', 'objects', 'events', 'notes', 'descriptors'].map((name) => [name, of(name)]),
+      ),
+    );
   });
 });
 

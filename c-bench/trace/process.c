@@ -27,12 +27,31 @@ void tracee_read_text(const struct tracee *tracee, uint64_t address, char *targe
     target[got] = '\0';
 }
 
+/* Its status file, in static storage. A line with all groups of the process, of which there can be 65,536, comes before
+ * the signals and the switches. The kernel returns as much as fits, and continues where it stopped. */
+static const char *read_status(const struct tracee *tracee) {
+    static char *text;
+    static size_t size;
+    for (size_t length = 0;;) {
+        if (length + 1 >= size) {
+            char *larger = realloc(text, size ? 2 * size : 4096);
+            if (!larger)
+                return text ? text : "";
+            text = larger;
+            size = size ? 2 * size : 4096;
+        }
+        size_t room = size - 1 - length;
+        ssize_t got = pread(tracee->status_fd, text + length, room, (off_t)length);
+        length += got > 0 ? (size_t)got : 0;
+        text[length] = '\0';
+        if (got < 0 || (size_t)got < room)
+            return text;
+    }
+}
+
 /* The text behind a key in its status file, in static storage; "" if there is no such key. */
 static const char *status_of(const struct tracee *tracee, const char *key) {
-    static char text[4096];
-    ssize_t got = pread(tracee->status_fd, text, sizeof text - 1, 0);
-    text[got < 0 ? 0 : got] = '\0';
-    const char *found = strstr(text, key);
+    const char *found = strstr(read_status(tracee), key);
     return found ? found + strlen(key) : "";
 }
 
@@ -51,7 +70,7 @@ long tracee_status(const struct tracee *tracee, const char *key) {
 }
 
 void tracee_mask(const struct tracee *tracee, const char *key, char mask[20]) {
-    snprintf(mask, 20, "0x%.16s", status_of(tracee, key));
+    snprintf(mask, 20, "0x%llx", strtoull(status_of(tracee, key), NULL, 16));
 }
 
 void tracee_name(const struct tracee *tracee, char name[16]) {

@@ -88,7 +88,7 @@ uint64_t tracee_switches(const struct tracee *tracee);
 char tracee_state(const struct tracee *tracee);
 /* A number in its status file, such as "Tgid" or "PPid". */
 long tracee_status(const struct tracee *tracee, const char *key);
-/* A set of signals in its status file, such as "\nSigCgt:\t", as hexadecimal. */
+/* A set of signals in its status file, such as "\nSigCgt:\t", as hexadecimal; "0x0" if it is not there. */
 void tracee_mask(const struct tracee *tracee, const char *key, char mask[20]);
 /* Its name, of at most 15 bytes. */
 void tracee_name(const struct tracee *tracee, char name[16]);

@@ -88,7 +88,7 @@ function address(raw) {
  * @param {{data?: string, dataBytes: number, pieces: number, controlBytes: number, flags: number, rights: {fd: number, target: string}[]}} raw
  */
 function message({ data = '', dataBytes, pieces, controlBytes, flags, rights }) {
-  const fds = rights.map(({ fd, target }) => `${fd}<${target}>`).join(', ');
+  const fds = rights.map(({ fd, target }) => `${fd}<${printable(target)}>`).join(', ');
   const length = 16 + 4 * rights.length;
   const control = rights.length
     ? `msg_control=[{cmsg_len=${length}, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, cmsg_data=[${fds}]}], `

@@ -14,9 +14,11 @@ const PREFIX = '/.crossings-lines/';
 const PRELOAD = join(__dirname, 'lines.js');
 const MARK_CALLS = new Set(['access', 'faccessat', 'faccessat2']);
 
+const LINE = /^[1-9]\d{0,8}$/; // a hostile program can make marks, too
+
 /** "called/12//work/app.js" @param {string[]} words @returns {Source | null} */
 function sourceIn([why, line, ...file]) {
-  if (!line) return null;
+  if (!line || !LINE.test(line)) return null;
   return { file: file.join('/'), line: Number(line), ...(why === 'continued' ? { why } : {}) };
 }
 

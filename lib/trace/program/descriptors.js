@@ -1,6 +1,7 @@
 'use strict';
 // Who holds which end of what, and when: one table of descriptors per process, kept by the calls that were seen and
 // corrected by what the tracer saw in /proc.
+const { LIMITS } = require('./limits.js');
 const { keyOf, kindOf } = require('./objects.js');
 
 /** @typedef {import('./objects.js').RawDescriptor} RawDescriptor */
@@ -18,6 +19,8 @@ class Descriptors {
     this.tables = new Map();
     /** @type {Holding[]} */
     this.list = [];
+    /** One more than the limit was seen. It is in its table, but not in the list. */
+    this.isFull = false;
   }
 
   /** @param {number} pid */
@@ -42,7 +45,8 @@ class Descriptors {
   add(pid, { fd, object, end }, from) {
     const holding = { pid, fd, object, end, from, until: null };
     this.table(pid).set(fd, holding);
-    this.list.push(holding);
+    this.isFull ||= this.list.length >= LIMITS.holdings;
+    if (!this.isFull) this.list.push(holding);
   }
 
   /** @param {number} pid @param {number} fd @param {number} t */
@@ -121,12 +125,18 @@ class Descriptors {
     return held;
   }
 
-  /** Who holds an object now. @param {number} object @param {(end: End) => boolean} [which] */
+  /**
+   * Who holds an object now: one entry per process, since a process can have many copies of a descriptor.
+   * @param {number} object
+   * @param {(end: End) => boolean} [which]
+   * @returns {{pid: number, fd: number, fds: number[]}[]} with the first of its descriptors, and all
+   */
   holders(object, which = () => true) {
     const holders = [];
     for (const [pid, table] of this.tables) {
-      for (const holding of table.values())
-        if (holding.object === object && which(holding.end)) holders.push({ pid, fd: holding.fd });
+      const fds = [];
+      for (const holding of table.values()) if (holding.object === object && which(holding.end)) fds.push(holding.fd);
+      if (fds.length) holders.push({ pid, fd: fds[0], fds });
     }
     return holders;
   }

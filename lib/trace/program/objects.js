@@ -1,5 +1,6 @@
 'use strict';
 // The kernel objects that a program uses, and the two ends of its sockets.
+const { LIMITS } = require('./limits.js');
 const { printable } = require('../values.js');
 
 /**
@@ -91,6 +92,8 @@ class Objects {
   constructor() {
     /** @type {ProgramObject[]} */
     this.list = [];
+    /** There were more than the limit: the last one stands for all that are not listed. */
+    this.isFull = false;
     /** @type {Map<string, number>} */
     this.byKey = new Map();
     /** @type {Map<string, number>} how many objects have names that begin so */
@@ -112,13 +115,14 @@ class Objects {
     const key = keyOf(raw);
     let id = key === null ? undefined : this.byKey.get(key);
     id ??= this.add(raw, key);
-    if (raw.socket) this.connectByAddress(id, raw.socket);
+    if (raw.socket && !this.isRest(id)) this.connectByAddress(id, raw.socket);
     return id;
   }
 
   /** @param {RawDescriptor} raw @param {string | null} key */
   add(raw, key) {
     const id = this.list.length;
+    if (id >= LIMITS.objects - 1) return this.addRest();
     const kind = kindOf(raw);
     const named = kind === 'pipe' && raw.target.startsWith('/'); // any process can open it
     this.list.push({ id, kind, name: this.nameOf(kind, raw), peer: null, ...(named ? { outside: true } : {}) });
@@ -126,6 +130,20 @@ class Objects {
     const waiting = key === null ? undefined : this.awaited.get(key);
     if (waiting !== undefined) this.connect(waiting, id);
     return id;
+  }
+
+  /** Returns the object that stands for all beyond the limit. */
+  addRest() {
+    const id = LIMITS.objects - 1;
+    this.isFull = true;
+    if (this.list.length === id)
+      this.list.push({ id, kind: 'other', name: 'an object that is not listed', peer: null });
+    return id;
+  }
+
+  /** @param {number} id */
+  isRest(id) {
+    return id === LIMITS.objects - 1;
   }
 
   /** @param {string} kind @param {RawDescriptor} raw */
@@ -141,6 +159,7 @@ class Objects {
 
   /** @param {number} a @param {number} b */
   connect(a, b) {
+    if (this.isRest(a) || this.isRest(b)) return;
     this.list[a].peer = b;
     this.list[b].peer = a;
   }
@@ -148,8 +167,8 @@ class Objects {
   /** @param {number} id @param {NonNullable<RawDescriptor['socket']>} socket */
   connectByAddress(id, { family, kind, listens, limited, local, remote, peer }) {
     const object = this.list[id];
-    if (local) object.local = local;
-    if (remote) object.remote = remote;
+    if (local) object.local = printable(local);
+    if (remote) object.remote = printable(remote);
     if (limited) this.timed.add(id);
     if (kind === SOCK_DGRAM && local) this.mailboxes.add(id);
     if (listens) {

@@ -7,8 +7,10 @@ const { CrossingsError } = require('../../channel/errors.js');
 const { describeEnvironment } = require('../../measure/environment.js');
 const { startProgram } = require('../../measure/programs.js');
 const { readSmall } = require('../../terminal/files.js');
+const { LIMITS } = require('./limits.js');
 const { Recorder } = require('./recorder.js');
 const { signalNames } = require('../constants.js');
+const { printable } = require('../values.js');
 const { withLines } = require('../node/marks.js');
 
 /** @typedef {import('./recorder.js').ProgramCall} ProgramCall */
@@ -45,13 +47,16 @@ function readSource(path) {
 function readSources(events, folder) {
   /** @type {Map<string, string>} */
   const texts = new Map();
+  let left = LIMITS.sourceCharacters;
   for (const event of events) {
     if (!event.source) continue;
     const { file } = event.source;
-    const name = shortened(file, folder);
+    const name = printable(shortened(file, folder));
     event.source = { ...event.source, file: name };
-    if (!texts.has(name) && texts.size < MAX_SOURCES)
-      texts.set(name, readSource(isAbsolute(file) ? file : join(root, name)));
+    if (texts.has(name) || texts.size >= MAX_SOURCES) continue;
+    const text = readSource(isAbsolute(file) ? file : join(root, shortened(file, folder)));
+    texts.set(name, text.length <= left ? text : '');
+    left -= texts.get(name)?.length ?? 0;
   }
   return Object.fromEntries([...texts].filter(([, text]) => text).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -127,7 +132,14 @@ async function recordProgram(
       if (line.type === 'end') isComplete = true;
       stalled.refresh();
       const wasFull = recorder.full;
-      recorder.take(line);
+      try {
+        recorder.take(line);
+      } catch (error) {
+        // startProgram() takes a SyntaxError, which BigInt() throws, too, for the rest of a line of a killed tracer.
+        const reason = /** @type {Error} */ (error).message;
+        const sentence = `The recorder cannot interpret a line of ${program} of type "${line.type}": ${reason}.`;
+        throw new CrossingsError('ERR_PROGRAM', sentence);
+      }
       if (recorder.full && !wasFull) stop();
       if (line.type === 'snapshot' && line.why === 'quiet' && recorder.explained?.deadlock && recorder.explained.all) {
         running.kill('SIGUSR1');

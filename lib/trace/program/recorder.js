@@ -6,7 +6,7 @@ const { decodeArguments, decodeResult } = require('../decode.js');
 const { signalNames } = require('../constants.js');
 const { printable, quoted } = require('../values.js');
 const { Descriptors } = require('./descriptors.js');
-const { excessOf } = require('./limits.js');
+const { excessOf, LIMITS } = require('./limits.js');
 const { Objects } = require('./objects.js');
 const { Outside } = require('./outside.js');
 const { explain } = require('./stuck.js');
@@ -103,6 +103,41 @@ class Recorder {
     this.threads = 0; // of all processes, ever
     /** Why the recording does not grow any more. @type {string | null} */
     this.full = null;
+    this.size = 0; // bytes of the events in the file
+    this.isCut = false; // later events are dropped
+    this.unrecorded = 0; // calls among them
+  }
+
+  /** What is limited, if this much were added. @param {number} [processes] @param {number} [threads] @param {number} [holdings] */
+  excess(processes = 0, threads = 0, holdings = 0) {
+    return excessOf({
+      processes: this.processes.length + processes,
+      threads: this.threads + threads,
+      holdings: this.descriptors.list.length + holdings + Number(this.descriptors.isFull),
+      objects: this.objects.list.length + Number(this.objects.isFull),
+    });
+  }
+
+  /** Adds an event. Returns whether there was room. @param {ProgramCall} event */
+  record(event) {
+    const bytes = Buffer.byteLength(JSON.stringify(event)) + 8;
+    const isFull = this.size + bytes > LIMITS.eventBytes || this.events.length >= LIMITS.events - LIMITS.threads;
+    if (isFull && !this.isCut) {
+      this.isCut = true;
+      const most = `${LIMITS.eventBytes >> 20} MiB or ${LIMITS.events.toLocaleString('en-US')}`;
+      this.note(`The recording was cut at ${most} events, because its page opens no more: later events are not in it.`);
+    }
+    // The calls that never return are few, at most one per thread, and say why a program hangs.
+    if (this.isCut && event.end !== null) return false;
+    this.size += bytes;
+    this.events.push(event);
+    return true;
+  }
+
+  /** @param {string} sentence */
+  note(sentence) {
+    // One is left for what ends the recording.
+    if (this.notes.length < LIMITS.notes - 1 && !this.notes.includes(sentence)) this.notes.push(sentence);
   }
 
   /** @param {number} ns */
@@ -145,11 +180,12 @@ class Recorder {
         Object.assign(this.ended, {
           status: line.signal ? null : line.status,
           signal: line.signal,
-          dropped: line.dropped,
+          dropped: line.dropped + this.unrecorded,
         });
         if (!this.over) this.ended.t = this.at(line.t);
         break;
     }
+    this.full ??= this.excess();
   }
 
   /** The latest time seen: lines that have none of their own happened then. */
@@ -169,11 +205,7 @@ class Recorder {
     const start = this.seen(this.at(t));
     const thread = { tid, name, start, end: null };
     const known = this.alive.get(pid);
-    this.full = excessOf({
-      processes: this.processes.length + (known && tid !== pid ? 0 : 1),
-      threads: this.threads + 1,
-      holdings: this.descriptors.list.length + (tid === pid ? this.descriptors.table(parent).size : 0),
-    });
+    this.full = this.excess(known && tid !== pid ? 0 : 1, 1, tid === pid ? this.descriptors.table(parent).size : 0);
     if (this.full) return;
     this.threads++;
     if (known && tid !== pid) {
@@ -218,7 +250,9 @@ class Recorder {
       this.outside.isUnsure ||= listedTo !== undefined;
     }
     if (owner !== undefined && owner !== user) {
-      this.notes.push(`${program} is set-user-ID, which has no effect while it is traced: it ran as user ${user}.`);
+      this.note(
+        `${printable(program).slice(0, 500)} is set-user-ID, which has no effect while it is traced: it ran as user ${user}.`,
+      );
     }
   }
 
@@ -294,9 +328,7 @@ class Recorder {
       if (process && raw.tid === pid && !given.endsWith('MainThread')) process.name = given;
     }
     if (name === 'ptrace' && !this.notes.some((note) => note.startsWith('The program uses ptrace'))) {
-      this.notes.push(
-        'The program uses ptrace itself, which fails while it is traced: a process can have only one tracer.',
-      );
+      this.note('The program uses ptrace itself, which fails while it is traced: a process can have only one tracer.');
     }
   }
 
@@ -342,7 +374,10 @@ class Recorder {
       ...(counted ? { bytes: value } : {}),
       ...(hex ? { payload: quoted(Buffer.from(hex, 'hex').subarray(0, value), 0, 256).slice(1, -1) } : {}),
     };
-    this.events.push(event);
+    if (!this.record(event)) {
+      this.unrecorded++;
+      return;
+    }
     this.lines?.made(event.source, raw.madeObjects);
     const table = this.descriptors.table(raw.pid);
     this.causes.add(event, { ...raw, objectOf: (/** @type {number} */ fd) => table.get(fd)?.object });
@@ -352,7 +387,7 @@ class Recorder {
   signal({ pid, tid, t, signal }) {
     const when = this.seen(this.at(t));
     const nothing = { args: [], result: '', fds: [], objects: [], sleeps: 0, wokenBy: null, source: null };
-    this.events.push({ t: when, end: when, pid, tid, kind: 'signal', name: signalName(signal), ...nothing });
+    this.record({ t: when, end: when, pid, tid, kind: 'signal', name: signalName(signal), ...nothing });
   }
 
   /** Adds a call that never returned. @param {number} tid @param {number} t */

@@ -9,7 +9,7 @@
  * @typedef {{pid: number, tid: number, name: string, state: string, call: string | null, t?: number, args?: string[], words?: string[],
  *   caught?: string, blocked?: string, sharing?: {path: string, outside?: number}, locks?: {heldBy: Holder[], all: number}}} Task
  */
-/** @typedef {{pid: number, fd: number | null, tid?: number}} Holder */
+/** @typedef {{pid: number, fd: number | null, tid?: number, fds?: number[]}} Holder `fds`: all its descriptors of the object */
 /**
  * @typedef {object} Wait what one thread waits for
  * @property {Task} task
@@ -41,11 +41,16 @@ const TIME_LIMITS = {
   rt_sigtimedwait: [2, false],
 };
 const TIMED = ['nanosleep', 'clock_nanosleep', 'restart_syscall'];
-const MAX_SHOWN = 8; // threads in the sentence
+const MAX_SHOWN = 8; // threads in the sentence, and names in each part of it
+const MAX_HOLDERS = 16; // listed with each wait
 const MUTEX_CONTENDED = 2; // the value of a libc mutex that somebody waits for
 
 /** @param {string[]} words */
 const listed = (words) => (words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`);
+
+/** The same, without all of a long list. @param {string[]} words */
+const someOf = (words) =>
+  words.length > MAX_SHOWN ? listed([...words.slice(0, MAX_SHOWN), `${words.length - MAX_SHOWN} more`]) : listed(words);
 
 /** The state of the program at one moment. */
 class Scene {
@@ -57,6 +62,19 @@ class Scene {
     this.outside = recorder.outside;
     /** By process. @type {Map<number, {signals: string[], children: boolean}>} */
     this.handled = new Map();
+    /** Who holds which end of an object: many threads can wait for the same. @type {Map<string, Holder[]>} */
+    this.held = new Map();
+  }
+
+  /** Who holds an end of an object. @param {number} object @param {'read' | 'write' | 'any'} end @param {boolean} [both] or both ends in one */
+  holders(object, end, both = false) {
+    const key = `${object} ${end} ${both}`;
+    const known = this.held.get(key);
+    if (known) return known;
+    const which = (/** @type {string | null} */ held) => end === 'any' || held === end || (both && held === 'both');
+    const holders = this.recorder.descriptors.holders(object, which);
+    this.held.set(key, holders);
+    return holders;
   }
 
   /** @param {number} pid */
@@ -78,9 +96,9 @@ class Scene {
   /** Their names, each once. @param {Holder[]} holders @param {number} own the process that waits */
   namesOf(holders, own) {
     const pids = [...new Set(holders.map(({ pid }) => pid))];
-    const fds = holders.flatMap(({ pid, fd }) => (pid === own && fd !== null ? [fd] : []));
-    const itself = `the process itself (${fds.length > 1 ? 'descriptors' : 'descriptor'} ${listed(fds.map(String))})`;
-    return listed(pids.map((pid) => (pid === own && fds.length ? itself : this.processName(pid))));
+    const fds = holders.flatMap(({ pid, fd, fds: all }) => (pid === own && fd !== null ? (all ?? [fd]) : []));
+    const itself = `the process itself (${fds.length > 1 ? 'descriptors' : 'descriptor'} ${someOf(fds.map(String))})`;
+    return someOf(pids.map((pid) => (pid === own && fds.length ? itself : this.processName(pid))));
   }
 
   /** What a thread waits for, unless a handler of a signal runs before. @param {Task} task @returns {Wait} */
@@ -167,10 +185,7 @@ class Scene {
       return wait('outside', on, about);
     const end = kind === 'socket' ? /** @type {number} */ (peer) : object;
     const wanted = reads ? 'write' : 'read';
-    const heldBy = this.recorder.descriptors.holders(
-      end,
-      (held) => kind !== 'pipe' || held === wanted || held === 'both',
-    );
+    const heldBy = this.holders(end, kind === 'pipe' ? wanted : 'any', true);
     if (!heldBy.length) return wait('outside', on, about);
     const more = { ...about, heldBy, wakers: this.threadsOfAll(heldBy) };
     return wait('inside', `${on}, ${this.relation(kind, reads, end, heldBy, pid)}`, more);
@@ -247,11 +262,10 @@ class Scene {
     for (const id of objects) {
       const { kind, peer } = this.objects[id];
       if ((kind !== 'pipe' && kind !== 'socket') || this.outside.reaches(id)) return { text };
-      const own = (/** @type {string | null} */ end) =>
-        this.recorder.descriptors.holders(id, (held) => held === end).some((holder) => holder.pid === pid);
-      const wanted = kind === 'socket' ? null : own('read') ? 'write' : 'read';
+      const reads = kind === 'pipe' && this.holders(id, 'read').some((holder) => holder.pid === pid);
+      const wanted = kind === 'socket' ? 'any' : reads ? 'write' : 'read';
       const end = kind === 'socket' ? /** @type {number} */ (peer) : id;
-      const holders = this.recorder.descriptors.holders(end, (held) => wanted === null || held === wanted);
+      const holders = this.holders(end, wanted);
       if (!holders.length) return { text };
       heldBy.push(...holders);
     }
@@ -305,7 +319,7 @@ function explain(recorder, tasks) {
       call: String(task.call),
       object,
       fd,
-      heldBy,
+      heldBy: heldBy.slice(0, MAX_HOLDERS).map(({ fds, ...holder }) => holder),
     })),
   };
 }
