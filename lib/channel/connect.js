@@ -1,7 +1,7 @@
 'use strict';
 // connect(): connects to a server by its socket path, and retries until the server is listening.
 const { EPROTOTYPE } = require('node:os').constants.errno;
-const { clearTimeout, now, setTimeout } = require('./clock.js');
+const { areGenuine, callUnreferenced, clearTimeout, now, setTimeout } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { handshake } = require('./handshake.js');
 const { native } = require('./native.js');
@@ -19,10 +19,12 @@ function pause(ms, signal) {
       clearTimeout(waiting);
       reject(reason);
     });
-    const waiting = setTimeout(() => {
+    const done = () => {
       stop();
       resolve();
-    }, ms);
+    };
+    const waiting = setTimeout(done, ms);
+    if (!areGenuine) callUnreferenced(done, ms); // that timer may stand still
   });
 }
 

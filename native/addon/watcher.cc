@@ -2,8 +2,10 @@
 // while it reports: a watch that has been removed is never reported.
 #include "watcher.h"
 
-#include <pthread.h>
-#include <signal.h>
+extern "C" {
+#include "../disposal.h"
+}
+
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -14,10 +16,9 @@
 
 namespace {
 
-constexpr int EVENTS = 64;                 // reported at a time
-constexpr int LINGER_MS = 100;             // a handshake removes one watch and adds the next
-constexpr size_t STACK_BYTES = 256u << 10; // of a thread that only reports
-constexpr uint64_t WAKE = 0;               // no watch has this number
+constexpr int EVENTS = 64;     // reported at a time
+constexpr int LINGER_MS = 100; // a handshake removes one watch and adds the next
+constexpr uint64_t WAKE = 0;   // no watch has this number
 
 struct Watch {
     int fd;
@@ -72,22 +73,6 @@ void *Run(void *argument) {
     return nullptr;
 }
 
-/* Returns 0, or the number of an error. */
-int StartThread(Waiting *waiting) {
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, before;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); // the program's signals are for its own threads
-    int failed = pthread_create(&thread, &attributes, Run, waiting);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_attr_destroy(&attributes);
-    return failed;
-}
-
 /* Returns false and sets errno on failure. */
 bool Start() {
     auto *waiting = new Waiting{epoll_create1(EPOLL_CLOEXEC), eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -97,7 +82,8 @@ bool Start() {
     int failed =
         waiting->epoll < 0 || waiting->wake < 0 || epoll_ctl(waiting->epoll, EPOLL_CTL_ADD, waiting->wake, &wake)
             ? errno
-            : StartThread(waiting);
+        : disposal_start_thread(Run, waiting) ? 0
+                                              : EAGAIN;
     if (!failed) {
         state.waiting = waiting;
         return true;

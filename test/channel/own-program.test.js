@@ -130,6 +130,31 @@ describe('a package that is loaded after', () => {
     expect(await runScript(script).ended).toMatchObject({ status: 0 });
   });
 
+  // It tried only once.
+  test.each(['shm', 'socket'])(
+    'the timers were replaced waits for a server that starts later: %s',
+    async (transport) => {
+      const script = `
+      const { mock } = require('node:test');
+      const { port1 } = new MessageChannel();
+      port1.on('message', () => {}); // keeps the process alive
+      const { setTimeout } = require('node:timers');
+      mock.timers.enable();
+      const { connect, listen } = require(${library});
+      (async () => {
+        const options = ${JSON.stringify(transport === 'socket' ? { transport } : {})};
+        const path = ${JSON.stringify(newPath())};
+        const connecting = connect(path, options);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        const server = await listen(path, options);
+        const [a, b] = await Promise.all([connecting, server.accept()]);
+        await Promise.all([a.close(), b.close(), server.close()]);
+        port1.close();
+      })();`;
+      expect(await runScript(script).ended).toMatchObject({ status: 0 });
+    },
+  );
+
   test("the runtime's own timers uses them", () => {
     expect(require('../../lib/channel/clock.js').areGenuine).toBe(true);
   });
