@@ -18,7 +18,7 @@
 #define MOST_PACKETS 1024             /* taken from a socket that is about to be closed */
 #define STACK_BYTES (256u << 10)      /* of a thread that only closes */
 #define LARGE_STACK_BYTES (64u << 20) /* address space, of which little is used */
-#define QUICK_BLOCKS (64 << 11)       /* of 512 bytes: 64 MiB */
+#define QUICK_BLOCKS (1 << 11)        /* of 512 bytes: 1 MiB; there may be many files in one turn of an event loop */
 
 size_t disposal_take(struct msghdr *message, int *fds, size_t count) {
     for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {

@@ -13,6 +13,8 @@
 #endif
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 
+#define MOST_BEYOND (64u << 20) /* a huge page, if the system uses them for all shared memory */
+
 bool region_capacity_is_valid(uint64_t capacity) {
     return capacity >= RING_MIN_CAPACITY && capacity <= RING_MAX_CAPACITY && (capacity & (capacity - 1)) == 0;
 }
@@ -80,17 +82,19 @@ enum region_refusal region_map_peer(struct region *region, int fd, uint32_t max_
     int seals = fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & SEALS) != SEALS)
         return REGION_NOT_SEALED;
-    if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
-        return REGION_NOT_READABLE;
     if (fstat(fd, &status) || status.st_size < (off_t)(RING_HEADER_BYTES + RING_MIN_CAPACITY) ||
         !region_capacity_is_valid((uint64_t)status.st_size - RING_HEADER_BYTES))
+        return REGION_BAD_SIZE;
+    /* A file can have pages beyond its end, which whoever unmaps it last frees. With its seals, it gets no more. */
+    uint64_t file_bytes = (uint64_t)status.st_blocks * 512;
+    if (file_bytes > (uint64_t)status.st_size + MOST_BEYOND)
         return REGION_BAD_SIZE;
     uint32_t capacity = (uint32_t)(status.st_size - RING_HEADER_BYTES);
     if (capacity > max_capacity)
         return REGION_TOO_LARGE;
     struct ring_region *header = map_twice(fd, capacity, PROT_READ, 0);
     if (!header)
-        return REGION_NOT_MAPPED;
+        return errno == EACCES ? REGION_NOT_READABLE : REGION_NOT_MAPPED;
     /* Read each word once: the peer can change its memory at any time. */
     uint32_t flags = ring_load_relaxed(&header->flags);
     if (ring_load_relaxed(&header->magic) != RING_MAGIC || ring_load_relaxed(&header->version) != RING_VERSION ||
@@ -100,6 +104,7 @@ enum region_refusal region_map_peer(struct region *region, int fd, uint32_t max_
     }
     fill(region, header, capacity, -1);
     region->flags = flags;
+    region->file_bytes = file_bytes;
     return REGION_OK;
 }
 

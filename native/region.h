@@ -13,7 +13,8 @@ struct region {
     /* With RING_FLAG_AUTHENTICATED: the key that the owner has made, for the frames that the owner will read. It is not
      * in the region's memory. */
     struct siphash_key key;
-    int fd; /* the memfd of my own region, until it has been sent to the peer; otherwise -1 */
+    uint64_t file_bytes; /* of a peer's region: the memory that its file held when it was mapped */
+    int fd;              /* the memfd of my own region, until it has been sent to the peer; otherwise -1 */
 };
 
 /* The address space of a mapped region, in bytes. */
@@ -32,7 +33,7 @@ int region_create(struct region *region, uint32_t capacity, uint32_t flags);
 enum region_refusal {
     REGION_OK,
     REGION_NOT_SEALED,   /* its file could be shrunk, or written by a third process */
-    REGION_NOT_READABLE, /* the peer has passed a descriptor that is open for writing only */
+    REGION_NOT_READABLE, /* the peer has passed a descriptor that is not open for reading */
     REGION_BAD_SIZE,     /* its file's size is not a header and a valid capacity */
     REGION_TOO_LARGE,    /* its ring is larger than `max_capacity` */
     REGION_BAD_HEADER,   /* wrong magic, version or capacity */

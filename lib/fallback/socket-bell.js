@@ -5,6 +5,7 @@ const { clearInterval, setInterval } = require('node:timers');
 const { now, setImmediate } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
 const { reference, resumeNext } = require('../channel/turn.js');
+const { linger } = require('./lingering.js');
 const { sleepAnew } = require('./memory.js');
 const { Receiver } = require('./receiver.js');
 const { Sender } = require('./sender.js');
@@ -199,6 +200,7 @@ class SocketBell {
     this.#sender.whenEmpty(() => {
       isSent = true;
       socket.end();
+      linger(socket);
       this.#dropRing();
     });
     if (isSent) {

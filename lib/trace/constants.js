@@ -92,6 +92,8 @@ const SOCKET_TYPES = { 1: 'SOCK_STREAM', 2: 'SOCK_DGRAM', 5: 'SOCK_SEQPACKET' };
 const SEALING = { 1033: 'F_ADD_SEALS', 1034: 'F_GET_SEALS' };
 const F_GET_SEALS = 1034;
 /** @type {Record<number, string>} */
+const LOCKING = { 5: 'F_GETLK', 6: 'F_SETLK', 7: 'F_SETLKW' };
+/** @type {Record<number, string>} */
 const FCNTL = {
   0: 'F_DUPFD',
   1: 'F_GETFD',
@@ -162,6 +164,7 @@ module.exports = {
   FAMILIES,
   FCNTL,
   F_GET_SEALS,
+  LOCKING,
   FILE_TYPES,
   FUTEX,
   MAP,

@@ -211,7 +211,7 @@ function sealing(a) {
   if (simple) return [a.fd(0), simple, ...(simple.includes('_GET') ? [] : [String(a.int(2))])];
   const name = c.SEALING[command];
   if (name === 'F_ADD_SEALS') return [a.fd(0), name, c.flags(a.int(2), c.SEALS)];
-  return [a.fd(0), name ?? String(command), ...(name ? [] : [a.pointer(2)])];
+  return [a.fd(0), name ?? c.LOCKING[command] ?? String(command), ...(name ? [] : [a.pointer(2)])];
 }
 
 /** @param {Arguments} a */

@@ -12,6 +12,7 @@ extern "C" {
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -71,7 +72,7 @@ struct Cleaner {
 
 Cleaner &cleaner = *new Cleaner; // never destroyed: its thread may outlive the static objects
 
-constexpr uint32_t small_capacity = 1u << 20;
+constexpr uint64_t small_bytes = 1u << 20;
 
 void Clean(const Released &released) {
     if (!released.mapping) {
@@ -95,8 +96,8 @@ void *RunCleaner(void *) {
     return nullptr;
 }
 
-void CleanSoon(const Released &released, uint32_t capacity) {
-    if (capacity <= small_capacity)
+void CleanSoon(const Released &released, const struct region &region) {
+    if (std::max<uint64_t>(region.capacity, region.file_bytes) <= small_bytes)
         return Clean(released);
     {
         std::lock_guard<std::mutex> lock(cleaner.mutex);
@@ -110,13 +111,13 @@ void CleanSoon(const Released &released, uint32_t capacity) {
 }
 
 void UnmapSoon(struct region *region) {
-    CleanSoon({nullptr, region->header, region_mapped_bytes(region->capacity)}, region->capacity);
+    CleanSoon({nullptr, region->header, region_mapped_bytes(region->capacity)}, *region);
     region->header = nullptr;
 }
 
 void ReplaceSoon(Mapping *mapping) {
     mapping->holders++;
-    CleanSoon({mapping, nullptr, 0}, mapping->region.capacity);
+    CleanSoon({mapping, nullptr, 0}, mapping->region);
 }
 
 void BufferIsGone(napi_env, void *, void *hint) {

@@ -320,3 +320,19 @@ test('a channel that has ended keeps no ring, although its peer keeps the socket
   const printed = execFileSync(process.execPath, ['--expose-gc', '-e', program, newPath()], { encoding: 'utf8' });
   expect(printed).toBe('true\n');
 });
+
+// 2,550 sockets of closed channels were open at a time.
+test('peers that keep their sockets after the channel was closed hold a limited number of descriptors', async () => {
+  const { linger } = require('../../lib/fallback/lingering.js');
+  const server = net.createServer((socket) => sockets.push(socket.on('error', () => {}))).listen(newPath());
+  await once(server, 'listening');
+  const own = [];
+  for (let i = 0; i < 600; i++) own.push(await raw(String(server.address())));
+  for (const socket of own) linger(socket);
+  await new Promise(setImmediate);
+  expect(own.filter(({ destroyed }) => destroyed)).toEqual(own.slice(0, 88));
+  await pause(600);
+  linger(await raw(String(server.address())));
+  expect(own.filter(({ destroyed }) => !destroyed)).toHaveLength(63); // and the new one
+  await new Promise((resolve) => server.close(resolve));
+});
