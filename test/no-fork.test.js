@@ -19,7 +19,7 @@ beforeAll(() => {
 function runWith(forks, program, args) {
   const env = { ...process.env, LD_PRELOAD: library, FORKS: String(forks) };
   const { status, stdout, stderr } = spawnSync(built(program), args.map(String), { env, encoding: 'utf8' });
-  return { status, events: eventsOf(stdout), stderr };
+  return { status, stdout, stderr };
 }
 
 const REASON = 'Resource temporarily unavailable';
@@ -33,19 +33,19 @@ describe('crossings-bench', () => {
     ['only one of its two processes', 2, stream],
     ['only one of its two processes', 2, trips],
   ])('fails if it can start %s, with %i forks for %p', (_, forks, args) => {
-    const { status, events, stderr } = runWith(forks, 'crossings-bench', args);
+    const { status, stdout, stderr } = runWith(forks, 'crossings-bench', args);
     const message = `cannot start a process: ${REASON}`;
-    expect(events.at(-1)).toEqual({ type: 'error', code: 'ERR_SYSTEM', message });
-    expect(events.map(({ type }) => type)).not.toContain('throughput');
-    expect(events.map(({ type }) => type)).not.toContain('roundTrip');
+    expect(eventsOf(stdout).at(-1)).toEqual({ type: 'error', code: 'ERR_SYSTEM', message });
+    expect(eventsOf(stdout).map(({ type }) => type)).not.toContain('throughput');
+    expect(eventsOf(stdout).map(({ type }) => type)).not.toContain('roundTrip');
     expect({ status, stderr }).toEqual({ status: 1, stderr: `${message} (ERR_SYSTEM)\n` });
   });
 });
 
 test.each([0, 1])('crossings-prove fails if it cannot start both processes, with %i forks', (forks) => {
-  const { status, events, stderr } = runWith(forks, 'crossings-prove', ['--proof', 'c-ring', '--messages', 1000]);
+  const { status, stdout, stderr } = runWith(forks, 'crossings-prove', ['--proof', 'c-ring', '--messages', 1000]);
   const message = `c-ring: starting a process: ${REASON}`;
-  expect(events.at(-1)).toEqual({ type: 'error', code: 'ERR_PROOF_FAILED', message });
+  expect(eventsOf(stdout).at(-1)).toEqual({ type: 'error', code: 'ERR_PROOF_FAILED', message });
   expect({ status, stderr }).toEqual({ status: 1, stderr: `${message} (ERR_PROOF_FAILED)\n` });
 });
 
@@ -81,6 +81,15 @@ test.each([
 ])('crossings-demo fails if it cannot %s the demo of %s', (verb, mechanism, forks) => {
   const { status, stderr } = runWith(forks, 'crossings-demo', [mechanism]);
   expect({ status, stderr }).toEqual({ status: 1, stderr: `Cannot ${verb} the demo: ${REASON}\n` });
+});
+
+test.each([
+  ['--probe', 0],
+  ['--probe', 1], // of its two methods, each with a process of its own
+  ['true', 0],
+])('crossings-count %s fails if it cannot start a process, with %i forks, and kills no other', (argument, forks) => {
+  const { status, stderr } = runWith(forks, 'crossings-count', [argument]);
+  expect({ status, stderr }).toEqual({ status: 1, stderr: `Cannot start the command: ${REASON}\n` });
 });
 
 test('crossings-sweep fails if it cannot start a process or a thread', () => {
