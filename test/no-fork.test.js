@@ -92,6 +92,22 @@ test.each([
   expect({ status, stderr }).toEqual({ status: 1, stderr: `Cannot start the command: ${REASON}\n` });
 });
 
+test.each([
+  ['its guard', 0, []],
+  ['its parent', 1, ['--no-namespaces']],
+  ['the program', 2, ['--no-namespaces']],
+  ['the program', 1, []],
+])('crossings-lessons --confine fails if it cannot start %s, with %i forks and %j', (_, forks, options) => {
+  const args = ['--confine', ...options, '--', '01-kernel/calls'];
+  const { status, stdout, stderr } = runWith(forks, 'crossings-lessons', args);
+  const message = `Cannot confine the program: ${forks === 0 ? '' : 'starting a process: '}${REASON}`;
+  expect({ status, stdout, stderr }).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: `${message}.\n`,
+  });
+});
+
 test('crossings-sweep fails if it cannot start a process or a thread', () => {
   for (const [mode, forks] of /** @type {const} */ ([
     ['process', 0],
