@@ -10,7 +10,7 @@ const { tripsOf } = require('../lib/measure/statistics.js');
 const { sourceOf } = require('../lib/experiments/documents.js');
 const { Comparisons } = require('./comparisons.js');
 const { MAX_BODY_BYTES } = require('./connections.js');
-const { HttpError } = require('./http-error.js');
+const { HttpError, errorBody } = require('./http-error.js');
 const { lessonRoutes } = require('./lessons.js');
 const { oneATurn } = require('./one-a-turn.js');
 const { pitfallRoutes } = require('./pitfalls.js');
@@ -32,9 +32,13 @@ const FILES = /** @type {const} */ ({
   markdown: [toMarkdown, 'text/markdown', 'md'],
 });
 
+/** @param {string} id */
+const noRunError = (id) =>
+  new HttpError(404, 'ERR_NO_RUN', `Run ${id} not found. It may have been removed or saved in another folder.`);
+
 /** @param {string} id @returns {never} */
 function noRun(id) {
-  throw new HttpError(404, 'ERR_NO_RUN', `Run ${id} not found. It may have been removed or saved in another folder.`);
+  throw noRunError(id);
 }
 
 /** @param {Response} response @param {string} name @param {string} type @param {string | Buffer} text */
@@ -82,7 +86,8 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
   };
   /** @param {string} id */
   const describe = (id) => {
-    const found = runs.describe(id) ?? noRun(id);
+    const found = runs.describe(id);
+    if (!found) return null;
     if (found.kind !== BENCH) return { ...found, sentences: null, summary: [] }; // they are in its file
     const run = /** @type {Run | null} */ (found.run);
     return { ...found, sentences: run && explainCharts(run), summary: run ? explain(run) : [] };
@@ -186,7 +191,8 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
     response.status(202).json({ id: runs.start(schema.parseTask(request.body, catalogue)) });
   });
   router.get('/runs/:id', (request, response) => {
-    response.json(describe(idOf(request)));
+    const id = idOf(request);
+    response.json(describe(id) ?? noRun(id));
   });
   router.get('/runs/:id/file', (request, response) => {
     const { format } = schema.parse(schema.fileQuery, request.query);
@@ -197,12 +203,17 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
   });
   router.get('/runs/:id/events', async (request, response) => {
     const id = idOf(request);
-    describe(id); // throws a 404 before the stream begins
+    if (!describe(id)) noRun(id); // before the stream begins
     if (request.method === 'HEAD') return void response.type('text/event-stream').end();
     const listener = await beginStream(request, response);
     if (!listener) return;
     // Taken after the await, so that no event is lost between this snapshot and the registration below.
     const now = describe(id);
+    if (!now) {
+      // It was removed during the await, and a stream that has begun cannot answer 404.
+      listener.push(errorBody(noRunError(id)).error, 'failed');
+      return void response.end();
+    }
     listener.push(now, 'snapshot');
     const session = runs.session(id);
     if (session && now.state === 'running') return session.subscribers.add(listener, response);

@@ -47,10 +47,10 @@ function httpErrorOf(error) {
 }
 
 /** @param {import('pino').Logger} log @returns {import('express').ErrorRequestHandler} */
-const answerErrors = (log) => (error, request, response, next) => {
+const answerErrors = (log) => (error, request, response, _next) => {
   const known = httpErrorOf(error) ?? new HttpError(500, 'ERR_INTERNAL', 'Internal error in the lab; see its log.');
   if (known.code === 'ERR_INTERNAL') log.error(error);
-  if (response.headersSent) return next(error);
+  if (response.headersSent) return void response.destroy(); // Express would print the stack, outside the log
   response.status(known.status).set('cache-control', 'no-store');
   if (request.path.startsWith('/api')) response.json(errorBody(known));
   else response.type('text/plain').send(`${known.message}\n`);

@@ -8,16 +8,16 @@ const { HttpError } = require('./http-error.js');
 
 const SHIPPED = join(__dirname, 'recordings');
 const LIMIT_MS = 60_000; // of one recording
+const PROBE_LIMIT_MS = 10_000; // it takes milliseconds, unless something has stopped it
 const GATES = 'gates'; // no mechanism has this name
 
-/** Does this machine allow tracing? @returns {Promise<{allowed: boolean, reason: string | null}>} */
+/** @typedef {{allowed: boolean, reason: string | null}} Tracing */
+
+/** Does this machine allow tracing? @returns {Promise<Tracing>} */
 async function probeTracing() {
-  try {
-    const { ptrace } = eventOf(await runProgram('crossings-count', ['--probe']), 'methods');
-    return { allowed: ptrace.allowed === 'yes', reason: ptrace.reason ?? null };
-  } catch (error) {
-    return { allowed: false, reason: /** @type {Error} */ (error).message };
-  }
+  const events = await runProgram('crossings-count', ['--probe'], { limitMs: PROBE_LIMIT_MS });
+  const { ptrace } = eventOf(events, 'methods');
+  return { allowed: ptrace.allowed === 'yes', reason: ptrace.reason ?? null };
 }
 
 /** A recording as it is. @param {object} trace @returns {object} */
@@ -29,15 +29,24 @@ class Traces {
   /** @type {Map<string, Map<Function, Buffer>>} the answers made of each recording so far: they have megabytes */
   #answers = new Map();
   #closing = new AbortController();
-  /** @type {Promise<{allowed: boolean, reason: string | null}> | null} */
+  /** @type {Promise<Tracing> | null} */
   #tracing = null;
   /** @type {Promise<any> | null} */
   #recording = null;
 
-  /** Probed once: the result does not change while the server runs. */
-  tracing() {
+  /**
+   * Probed until there is an answer, which does not change while the server runs. A failure to ask, as for lack of descriptors, may pass.
+   * @returns {Promise<Tracing>}
+   */
+  async tracing() {
     this.#tracing ??= probeTracing();
-    return this.#tracing;
+    const asked = this.#tracing;
+    try {
+      return await asked;
+    } catch (error) {
+      if (this.#tracing === asked) this.#tracing = null;
+      return { allowed: false, reason: /** @type {Error} */ (error).message };
+    }
   }
 
   /**

@@ -228,12 +228,24 @@ describe('the output', () => {
     expect(judge(fileOf(shares))).toBe(verdict);
   });
 
+  const plain = (/** @type {string} */ text) => text;
+  const style = { bold: plain, dim: plain, good: plain, bad: plain };
+
   test('a negative part is said to be negative, and one around zero not to be detected', () => {
     expect(explain(fileOf({ idle: -0.1 })).join(' ')).toMatch(/idle-exit: .*−1\.00 µs .*It is negative/);
     expect(explain(fileOf({ idle: 0 })).join(' ')).toMatch(/idle-exit: .*not detected/);
-    const plain = (/** @type {string} */ text) => text;
-    const style = { bold: plain, dim: plain, good: plain, bad: plain };
     expect(renderBills(fileOf({ idle: -0.1 }), style)).toContain('Negative parts are not shown in the bar.');
+  });
+
+  test.each([1, 2, 3, 5])('a terminal of %i columns does not lose the result', (columns) => {
+    const usual = Object.getOwnPropertyDescriptor(process.stdout, 'columns');
+    Object.defineProperty(process.stdout, 'columns', { value: columns, configurable: true });
+    try {
+      expect(renderBills(fileOf({ idle: 0.1 }), style)).toContain('Round trip');
+    } finally {
+      if (usual) Object.defineProperty(process.stdout, 'columns', usual);
+      else delete (/** @type {any} */ (process.stdout).columns);
+    }
   });
 });
 

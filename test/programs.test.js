@@ -13,6 +13,7 @@ const {
 const { spawnSync } = require('node:child_process');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
+const { eventOf } = require('../lib/measure/programs.js');
 const { root } = require('./support.js');
 
 // A copy of lib/ that runs a fake program.
@@ -65,4 +66,18 @@ test('a process that a program has left behind, with its pipes, is not waited fo
   const { events } = failing(`#!/bin/sh\nsetsid sleep 1000 &\necho $! > ${left}\necho '{"type":"done"}'\n`);
   process.kill(Number(readFileSync(left, 'utf8')), 'SIGKILL');
   expect(events).toEqual([{ type: 'done' }]);
+});
+
+test.each([
+  ['throughput', { messagesPerSecond: 0 }, 'messagesPerSecond above 0 in a "throughput" line from the program; got 0'],
+  [
+    'throughput',
+    { messagesPerSecond: null },
+    'messagesPerSecond above 0 in a "throughput" line from the program; got null',
+  ],
+  ['roundTrip', { elapsedNs: 0, ns: { p50: 0 } }, 'elapsedNs above 0 in a "roundTrip" line from the program; got 0'],
+])('a "%s" line that no measurement yields is refused: %p', (type, figures, problem) => {
+  expect(() => eventOf([{ type, ...figures }], type)).toThrow(
+    expect.objectContaining({ code: 'ERR_PROGRAM', message: `Expected ${problem}` }),
+  );
 });

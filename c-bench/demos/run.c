@@ -7,13 +7,16 @@
 /* Fork the cleaner, which removes the demo's names when the demo's first process has ended, however it ended. It has
  * its own session, so that no signal to the process group ends it. The cleaner itself opens the gate, so it exists
  * before any name does. */
-static void start_cleaner(const struct demo_entry *entry, pid_t owner, const struct gate *gate) {
-    if (fork() != 0)
-        return;
+static bool start_cleaner(const struct demo_entry *entry, pid_t owner, const struct gate *gate) {
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid > 0;
     setsid();
     int demo_ended = (int)syscall(SYS_pidfd_open, owner, 0);
-    if (demo_ended < 0 || !gate_open(gate))
+    if (demo_ended < 0 || !gate_open(gate)) {
+        perror("Cannot begin the demo");
         _exit(1);
+    }
     close(gate->open_fd);
     while (poll(&(struct pollfd){.fd = demo_ended, .events = POLLIN}, 1, -1) < 0)
         continue;
@@ -36,9 +39,8 @@ pid_t prepare_demo(const struct demo_entry *entry, int count, struct gate *gate)
 }
 
 void begin_demo(const struct demo_entry *entry, pid_t pid, struct gate *gate) {
-    if (entry->names[0])
-        start_cleaner(entry, pid, gate);
-    else if (!gate_open(gate))
+    bool begun = entry->names[0] ? start_cleaner(entry, pid, gate) : gate_open(gate);
+    if (!begun)
         perror("Cannot begin the demo");
     close(gate->open_fd);
 }

@@ -91,6 +91,8 @@ static int receive_descriptor(int socket) {
     return fd;
 }
 
+static int not_stored; /* an errno: why there was no child to store a byte */
+
 /* Store a byte in a child, since the store may be its last instruction. Returns 0, or -1 if a signal ended the child.
  */
 static int store_in_child(char *target) {
@@ -101,13 +103,16 @@ static int store_in_child(char *target) {
         *(volatile char *)target = 'X';
         _exit(0);
     }
-    if (child < 0 || waitpid(child, &status, 0) != child)
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        not_stored = errno;
         return -1;
+    }
     ended_by_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     return ended_by_signal ? -1 : 0;
 }
 
-static void try_to_write(int fd, char *memory, bool control) {
+/* False: one of the attempts could not be made; see errno. */
+static bool try_to_write(int fd, char *memory, bool control) {
     char reopened[32], byte = 'X';
     int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC), own_memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
     snprintf(reopened, sizeof reopened, "/proc/self/fd/%d", fd);
@@ -124,6 +129,8 @@ static void try_to_write(int fd, char *memory, bool control) {
             fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, BYTES - 4096, 4096));
     close(zero);
     close(own_memory);
+    errno = not_stored;
+    return not_stored == 0;
 }
 
 static void try_to_resize(int fd, bool control) {
@@ -170,7 +177,8 @@ bool try_memory_gate(bool control) {
     struct region region;
     ATTEMPT("mmu", "accept-unsealed", !control, region_map_peer(&region, fd, RING_MAX_CAPACITY) == REGION_OK ? 0 : -1);
     region_release(&region);
-    try_to_write(fd, memory, control);
+    if (!try_to_write(fd, memory, control))
+        return false; /* the owner ends with this process */
     bool succeeded = ask_owner(ends[0], owner, control);
     try_to_resize(fd, control);
     succeeded = succeeded && ask_owner(ends[0], owner, control);

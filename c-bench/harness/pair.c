@@ -218,6 +218,13 @@ static int set_up(const struct plan *plan) {
     return result;
 }
 
+/* errno's sentence. */
+static void cannot(struct failure *failure, const char *doing, const char *what) {
+    failure->certainty = CERTAIN;
+    snprintf(failure->code, sizeof failure->code, "ERR_SYSTEM");
+    snprintf(failure->text, sizeof failure->text, "cannot %s %s: %s", doing, what, strerror(errno));
+}
+
 bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failure) {
     const struct mechanism *mechanism = pair->plan.mechanism;
     struct gates gates;
@@ -227,9 +234,7 @@ bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failur
 
     print_progress(pass->name, 0, pass->count);
     if (!gate_create(&gates.ready) || !gate_create(&gates.go) || set_up(&pair->plan)) {
-        failure->certainty = CERTAIN;
-        snprintf(failure->code, sizeof failure->code, "ERR_SYSTEM");
-        snprintf(failure->text, sizeof failure->text, "cannot set up %s: %s", mechanism->name, strerror(errno));
+        cannot(failure, "set up", mechanism->name);
         return false;
     }
     sigset_t child_ended, signals;
@@ -237,12 +242,15 @@ bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failur
     sigaddset(&child_ended, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child_ended, &signals);
 
-    struct watched sides[2];
-    for (int i = 0; i < 2; i++)
-        sides[i] = (struct watched){.pid = fork_side(pair, (enum side)i, pass->work, &gates, &signals)};
-    bool forked = sides[0].pid > 0 && sides[1].pid > 0;
-    for (int i = 0; i < 2; i++)
+    struct watched sides[2] = {{.ended = true}, {.ended = true}};
+    bool forked = true;
+    for (int i = 0; i < 2 && forked; i++) {
+        sides[i].pid = fork_side(pair, (enum side)i, pass->work, &gates, &signals);
         sides[i].ended = sides[i].pid < 0;
+        forked = !sides[i].ended;
+        if (!forked)
+            cannot(failure, "start", "a process");
+    }
 
     /* Close the supervisor's descriptors, so that each side sees the other's end of file. */
     mechanism->teardown(SIDE_A);
@@ -263,6 +271,8 @@ bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failur
     close(gates.go.open_fd);
     sigprocmask(SIG_SETMASK, &signals, NULL);
 
+    if (!forked)
+        return false;
     if (succeeded(&sides[0]) && succeeded(&sides[1])) {
         print_progress(pass->name, pass->count, pass->count);
         return true;

@@ -38,6 +38,8 @@ struct notice {
     char text[120];
 };
 
+#define SAID_WHY 2 /* the exit status of a guard that could not run the program and has printed the reason */
+
 #define COUNT_MS 100 /* how often processes are counted where the kernel does not limit them */
 
 struct pipes {
@@ -148,13 +150,17 @@ __attribute__((noreturn)) static void be_parent(const struct confinement *how, c
     notice.pid = fork();
     if (notice.pid == 0)
         be_program(how, pipes, folder);
+    if (notice.pid < 0) {
+        notice.kind = REFUSED;
+        snprintf(notice.text, sizeof notice.text, "starting a process: %s", strerror(errno));
+        tell(pipes, &notice);
+        _exit(0);
+    }
     pass_signals_to(notice.pid);
     tell(pipes, &notice);
     close(pipes->out[1]);
     close(pipes->error[1]);
     notice.kind = ENDED;
-    if (notice.pid < 0)
-        _exit(1);
     for (pid_t ended; (ended = waitpid(-1, &notice.status, 0)) != notice.pid;)
         if (ended < 0)
             _exit(1);
@@ -178,7 +184,8 @@ static pid_t start_parent(const struct confinement *how, struct pipes *pipes, co
         if (parent == 0)
             be_parent(how, pipes, folder, attempt < 2, attempt == 1);
         if (parent < 0) {
-            snprintf(refused, sizeof refused, "creating namespaces: %s", strerror(errno));
+            const char *doing = attempt < 2 ? "creating namespaces" : "starting a process";
+            snprintf(refused, sizeof refused, "%s: %s", doing, strerror(errno));
             continue;
         }
         if (read(pipes->status[0], notice, sizeof *notice) == sizeof *notice && notice->kind == READY) {
@@ -194,6 +201,7 @@ static pid_t start_parent(const struct confinement *how, struct pipes *pipes, co
         memcpy(refused, notice->text, sizeof refused);
         waitpid(parent, NULL, 0);
     }
+    fprintf(stderr, "Cannot confine the program: %s.\n", refused);
     return -1;
 }
 
@@ -300,16 +308,24 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
     adopt_orphans();
     struct pipes pipes;
     struct notice notice = {0};
-    if (!signal_with_parent(owner, SIGTERM) || pipe(pipes.out) || pipe(pipes.error) || pipe(pipes.status)) {
-        remove_room(folder);
+    if (!signal_with_parent(owner, SIGTERM))
         _exit(1);
+    /* Not before: from here on, this process cannot be ended together with its parent, and one of them removes it. */
+    if (!make_room(folder)) {
+        fprintf(stderr, "Cannot make the temporary folder %s: %s.\n", folder, strerror(errno));
+        _exit(SAID_WHY);
+    }
+    if (pipe(pipes.out) || pipe(pipes.error) || pipe(pipes.status)) {
+        fprintf(stderr, "Cannot confine the program: creating pipes: %s.\n", strerror(errno));
+        remove_room(folder);
+        _exit(SAID_WHY);
     }
     pid_t parent = start_parent(how, &pipes, folder, &notice);
     bool counts = !notice.counted;
     close(pipes.out[1]);
     close(pipes.error[1]);
     close(pipes.status[1]);
-    int status = parent < 0 ? 1 : watch_over(how, &pipes, parent, counts, &notice);
+    int status = parent < 0 ? SAID_WHY : watch_over(how, &pipes, parent, counts, &notice);
     kill_descendants();
     remove_room(folder);
     _exit(status);
@@ -319,12 +335,7 @@ int run_confined(const struct confinement *how) {
     char folder[256];
     pid_t self = getpid();
     int status;
-    /* From here on the guard removes the folder, whenever this process is told to end. */
-    sigset_t term;
-    sigemptyset(&term);
-    sigaddset(&term, SIGTERM);
-    sigprocmask(SIG_BLOCK, &term, NULL);
-    if (!make_room(folder, sizeof folder)) {
+    if (!name_room(folder, sizeof folder)) {
         perror("Cannot make a temporary folder");
         return 1;
     }
@@ -335,10 +346,14 @@ int run_confined(const struct confinement *how) {
     pid_t guard = fork();
     if (guard == 0)
         be_guard(how, self, folder);
+    if (guard < 0) {
+        fprintf(stderr, "Cannot confine the program: %s.\n", strerror(errno));
+        return 1;
+    }
     pass_signals_to(guard);
-    sigprocmask(SIG_UNBLOCK, &term, NULL);
-    if (guard > 0 && waitpid(guard, &status, 0) == guard && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return 0;
+    bool ended = waitpid(guard, &status, 0) == guard && WIFEXITED(status);
+    if (ended && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == SAID_WHY))
+        return WEXITSTATUS(status) == 0 ? 0 : 1;
     kill_descendants(); /* the guard was killed */
     remove_room(folder);
     fprintf(stderr, "Cannot confine the program: the process that guards it ended.\n");

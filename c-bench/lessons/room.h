@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Make an empty folder in $TMPDIR or /tmp. */
-bool make_room(char *folder, size_t bytes);
+/* Choose the name of a new folder in $TMPDIR or /tmp, so that a process knows it before another makes the folder. */
+bool name_room(char *folder, size_t bytes);
+/* Make it. It must not exist. */
+bool make_room(const char *folder);
 
 /* Remove the folder, and what the program has created in the machine's /dev/shm. */
 void remove_room(const char *folder);

@@ -53,19 +53,31 @@ static void kill_command(const struct command *command) {
     close(command->gate.open_fd);
 }
 
-static void probe(void) {
-    event_begin("methods");
-    for (int i = 0; methods[i]; i++) {
-        char reason[REASON_BYTES] = "";
+static int cannot_start(void) {
+    perror("Cannot start the command");
+    return 1;
+}
+
+static int probe(void) {
+    enum { COUNT = sizeof methods / sizeof *methods - 1 };
+    char reasons[COUNT][REASON_BYTES] = {""};
+    bool allowed[COUNT];
+    for (int i = 0; i < COUNT; i++) {
         struct command command = start_command((char *[]){NULL});
-        bool allowed = methods[i]->start(command.pid, reason);
+        if (command.pid < 0)
+            return cannot_start(); /* kill(-1) would end every process of this user */
+        allowed[i] = methods[i]->start(command.pid, reasons[i]);
         kill_command(&command);
+    }
+    event_begin("methods");
+    for (int i = 0; i < COUNT; i++) {
         event_open(methods[i]->name);
-        event_string("allowed", allowed ? "yes" : "no");
-        event_string("reason", allowed ? NULL : reason);
+        event_string("allowed", allowed[i] ? "yes" : "no");
+        event_string("reason", allowed[i] ? NULL : reasons[i]);
         event_close();
     }
     event_end();
+    return 0;
 }
 
 static void print_tally(const struct method *method, const char *notice, const struct tally *tally) {
@@ -97,10 +109,8 @@ static int count(char **arguments, const char *wanted) {
     static struct tally tally;
     char reason[REASON_BYTES] = "";
     struct command command = start_command(arguments);
-    if (command.pid < 0) {
-        perror("Cannot start the command");
-        return 1;
-    }
+    if (command.pid < 0)
+        return cannot_start();
     const struct method *method = choose(command.pid, wanted, reason);
     if (!method) {
         kill_command(&command);
@@ -142,7 +152,7 @@ int main(int argument_count, char **arguments) {
                 refuse("--method must be auto, tracepoint or ptrace; got \"%s\".", method);
             break;
         case PARENT: read_parent(optarg); break;
-        case PROBE: probe(); return 0;
+        case PROBE: return probe();
         case HELP: fputs(usage, stdout); return 0;
         default: return 2; /* getopt has printed an error */
         }

@@ -74,8 +74,12 @@ static napi_value enter(napi_env env, napi_callback_info info) {
         if (number >= 0)
             filter.counted[filter.counted_size++] = number;
     }
-    if (pthread_create(&timer, NULL, stop_later, NULL))
-        return throw(env, "ERR_SYSTEM", "Cannot start a thread.");
+    int error = pthread_create(&timer, NULL, stop_later, NULL);
+    if (error) {
+        char text[160];
+        snprintf(text, sizeof text, "cannot start a thread: %s", strerror(error));
+        return throw(env, "ERR_SYSTEM", text);
+    }
     const char *reason;
     return filter_enter(&filter, &reason) ? NULL : throw(env, "ERR_FILTER_REFUSED", reason);
 }

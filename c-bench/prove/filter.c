@@ -126,7 +126,8 @@ bool filter_enter(const struct filter *filter, const char **reason) {
     if (sigaction(SIGSYS, &action, NULL) || prctl(PR_SET_DUMPABLE, 0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return refused(reason);
     atomic_store(&listener, NOT_YET);
-    if (counting && pthread_create(&counter, NULL, wait_and_count, NULL))
+    errno = counting ? pthread_create(&counter, NULL, wait_and_count, NULL) : 0;
+    if (errno)
         return refused(reason);
     unsigned flags = counting ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
     long entered = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);

@@ -46,9 +46,13 @@ static struct shared {
 static struct side *sides; /* shared->sides */
 static int me;             /* in a side: its index */
 
+static void fail_side(int side, const char *doing, const char *why) {
+    sides[side].failed = true;
+    snprintf(sides[side].text, sizeof sides[side].text, "%s: %s", doing, why);
+}
+
 static void fail(const char *doing, const char *why) {
-    sides[me].failed = true;
-    snprintf(sides[me].text, sizeof sides[me].text, "%s: %s", doing, why);
+    fail_side(me, doing, why);
 }
 
 /* ---- One side ---- */
@@ -235,6 +239,8 @@ void prove(const struct plan *plan, struct outcome *outcome) {
         atomic_store(&sides[i].killed_by, NOT_KILLED);
         children[i].pid = fork_side(plan, &ends[i], i, reports[i]);
         children[i].ended = children[i].pid < 0;
+        if (children[i].ended)
+            fail_side(i, "starting a process", strerror(errno));
     }
     bool forked = !children[0].ended && !children[1].ended;
     bool stalled = forked && watch(plan, children);

@@ -219,6 +219,13 @@ function failureOf(name, events, errorText, end) {
 }
 
 /**
+ * A figure that is above 0 in every measurement that took place, by the type of its event. A program that has measured nothing would
+ * otherwise be taken for an infinitely fast mechanism.
+ * @type {Record<string, string>}
+ */
+const POSITIVE = { throughput: 'messagesPerSecond', roundTrip: 'elapsedNs' };
+
+/**
  * The event of the given type among those that a program printed.
  * @param {ProgramEvent[]} events
  * @param {string} type
@@ -226,6 +233,11 @@ function failureOf(name, events, errorText, end) {
 function eventOf(events, type) {
   const event = events.find((candidate) => candidate.type === type);
   if (!event) throw new CrossingsError('ERR_PROGRAM', `Expected a "${type}" line from the program; got none`);
+  const name = POSITIVE[type];
+  if (name && !(event[name] > 0)) {
+    const expected = `Expected ${name} above 0 in a "${type}" line from the program`;
+    throw new CrossingsError('ERR_PROGRAM', `${expected}; got ${event[name]}`);
+  }
   return event;
 }
 

@@ -6,6 +6,7 @@ const { plainTable } = require('../../terminal/table.js');
 /** A pattern for each part, so that the parts differ without color. */
 const PATTERNS = ['█', '▒', '▚', '░', '▓', '╱', '·'];
 const USUAL_COLUMNS = 80; // where standard output is not a terminal
+const MIN_WIDTH = 20; // a narrower terminal breaks the lines
 const MAX_WIDTH = 100;
 const ROUNDS_FOR_INTERVAL = 6; // with fewer, not even the extremes are a 95 % interval
 
@@ -76,7 +77,7 @@ function renderBill(bill, rounds, style, width) {
  * @param {Style} style
  */
 function renderBills(file, style) {
-  const width = Math.min(MAX_WIDTH, process.stdout.columns || USUAL_COLUMNS);
+  const width = Math.max(MIN_WIDTH, Math.min(MAX_WIDTH, process.stdout.columns || USUAL_COLUMNS));
   const { sizeBytes, rounds } = file.parameters;
   const caption = `The bill of a round trip: ${byteCount(sizeBytes)} per message, ${rounds === 1 ? '1 round' : `${rounds} rounds`}`;
   return [style.bold(caption), ...[file, ...file.others].map((bill) => renderBill(bill, rounds, style, width))].join(
