@@ -127,7 +127,9 @@ class Incoming {
       const later = this.attempt(memory);
       return later === PENDING ? PENDING : wrap(later);
     };
-    const received = this.#pump.receivers.add(attempt, signal, () => this.#pump.run(), ends);
+    // return() ends several calls, and none of them may get a message after another has ended.
+    const left = () => (ends === undefined ? this.#pump.run() : this.#pump.runSoon());
+    const received = this.#pump.receivers.add(attempt, signal, left, ends);
     this.#pump.begin(this.#looked);
     return received;
   }

@@ -40,6 +40,7 @@ class Waiters {
       const entry = this.#queue.add(waiter);
       if (ends !== undefined) {
         const end = (/** @type {any} */ value) => {
+          ends.delete(end);
           if (this.#served === waiter || !this.#queue.delete(entry)) return; // its attempt has taken a message
           resolve(value);
           left();

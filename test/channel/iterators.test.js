@@ -21,6 +21,17 @@ describe.each([
     expect(String(await b.receive())).toBe('one');
   });
 
+  test('ends all of them before one could get a message', async () => {
+    const [a, b] = await pair();
+    const iterator = iterate(b);
+    const waiting = [iterator.next(), iterator.next()];
+    await pause(5);
+    a.trySend('one');
+    await iterator.return();
+    for (const each of waiting) expect(await each).toEqual({ value: undefined, done: true });
+    expect(String(await b.receive())).toBe('one');
+  });
+
   test('leaves the calls of others alone', async () => {
     const [a, b] = await pair();
     const [left, other] = [iterate(b), iterate(b)];
@@ -31,6 +42,23 @@ describe.each([
     expect(await ended).toEqual({ value: undefined, done: true });
     expect(String((await waiting).value)).toBe('one');
   });
+});
+
+test('calls that were ended are forgotten', async () => {
+  const { Waiters, PENDING } = require('../../lib/channel/waiters.js');
+  const waiters = new Waiters();
+  const ends = new Set();
+  const waiting = [1, 2, 3].map(() =>
+    waiters.add(
+      () => PENDING,
+      undefined,
+      () => {},
+      ends,
+    ),
+  );
+  for (const end of ends) end('ended');
+  expect(await Promise.all(waiting)).toEqual(['ended', 'ended', 'ended']);
+  expect([waiters.size, ends.size]).toEqual([0, 0]);
 });
 
 test('a program ends although it has left an iterator whose next() waited', async () => {
