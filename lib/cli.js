@@ -2,6 +2,7 @@
 'use strict';
 // The command line: builds the commands, runs one, and reports its errors. Exit status 0: done; 1: failed while
 // running; 2: invalid arguments; 128 + n: ended by signal n.
+const { isatty } = require('node:tty');
 const { Command, CommanderError } = require('commander');
 const { version } = require('../package.json');
 const { benchCommand } = require('./bench/command.js');
@@ -38,17 +39,19 @@ function stopListening() {
  */
 function abortOnSignal() {
   const controller = new AbortController();
+  const exitByHangup = hangupExit();
   let isFinished = false;
-  for (const name of Object.keys(SIGNALS)) {
-    process.on(name, () => {
-      if (!isFinished && !controller.signal.aborted) return controller.abort(name);
-      if (name === 'SIGHUP' && controller.signal.aborted) return;
-      if (name === 'SIGHUP') exitByHangup();
-      process.exit(statusOf(name));
-    });
-  }
+  const end = (/** @type {string} */ name) => {
+    if (name === 'SIGHUP') exitByHangup();
+    if (!isFinished && !controller.signal.aborted) return controller.abort(name);
+    if (name === 'SIGHUP' && controller.signal.aborted) return;
+    process.exit(statusOf(name));
+  };
+  for (const name of Object.keys(SIGNALS)) process.on(name, () => end(name));
   return {
     signal: controller.signal,
+    /** A terminal that has gone is as good as its signal, which only its foreground processes get. */
+    hangUp: () => end('SIGHUP'),
     finish() {
       isFinished = true;
     },
@@ -72,13 +75,23 @@ function limitUnreadOutput({ aborted, reason }) {
   }
 }
 
-/** When Node exits, it resets the terminal that it was started from, and aborts if that has gone. So the signal ends it before that. */
-function exitByHangup() {
-  if (![process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)) return;
-  process.once('exit', () => {
+/**
+ * When Node exits, it resets the terminals that it was started from, and aborts if one has gone. The function returned lets SIGHUP end
+ * the process before that. It is called when a terminal goes, so that the process ends in this way whatever its command does until then.
+ */
+function hangupExit() {
+  const terminals = [0, 1, 2].filter((fd) => isatty(fd));
+  const onExit = (/** @type {number} */ status) => {
+    // After SIGHUP from another program, what has succeeded ends as usual.
+    if (status === 0 && terminals.every((fd) => isatty(fd))) return;
     stopListening();
     process.kill(process.pid, 'SIGHUP');
-  });
+  };
+  return () => {
+    if (terminals.length === 0) return;
+    process.off('exit', onExit);
+    process.once('exit', onExit); // the last of them: the others may have something to remove
+  };
 }
 
 /** Gives a command and its subcommands the settings of their parent. @param {Command} command @param {Command} parent */
@@ -185,22 +198,32 @@ function checkFolder() {
   }
 }
 
-/** Nobody can be told that standard error cannot be written, and no command depends on it. */
-const ignoreErrorsOf = (/** @type {NodeJS.WriteStream} */ output) => output.on('error', () => {});
+/** @param {NodeJS.WriteStream} output @param {Error} error */
+const isHangup = (output, error) => output.isTTY && /** @type {NodeJS.ErrnoException} */ (error).code === 'EIO';
+
+/** What happens when an output cannot be written. @param {() => void} hangUp */
+function handleOutputErrors(hangUp) {
+  const { stdout, stderr } = process;
+  // Nobody can be told that standard error cannot be written, and no command depends on it.
+  stderr.on('error', (error) => {
+    if (isHangup(stderr, error)) hangUp();
+  });
+  // A reader that closes the pipe (`crossings bench | head -1`) is not an error.
+  stdout.on('error', (error) => {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EPIPE') return;
+    if (isHangup(stdout, error)) return hangUp();
+    report(`Cannot write the output: ${error.message}.`);
+    process.exit(1);
+  });
+}
 
 /**
  * Runs this process's command line.
  * @param {CommandMaker[]} [more] commands that lib/ does not have
  */
 async function runCommandLine(more = []) {
-  const { signal, finish } = abortOnSignal();
-  ignoreErrorsOf(process.stderr);
-  // A reader that closes the pipe (`crossings bench | head -1`) is not an error.
-  process.stdout.on('error', (error) => {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EPIPE') return;
-    report(`Cannot write the output: ${error.message}.`);
-    process.exit(1);
-  });
+  const { signal, hangUp, finish } = abortOnSignal();
+  handleOutputErrors(hangUp);
   const program = buildProgram([...COMMANDS, ...more], signal);
   try {
     checkFolder();
@@ -209,7 +232,6 @@ async function runCommandLine(more = []) {
     else signal.throwIfAborted();
   } catch (error) {
     process.exitCode = reportError(error, signal, program);
-    if (signal.reason === 'SIGHUP') exitByHangup();
     // What a command that was ended has left to write may never be read.
     if (signal.aborted && outputs().some(({ writableLength }) => writableLength > 0)) process.exit();
   }

@@ -31,6 +31,10 @@ const { runBench } = require('../lib/bench/runner.js');
 
 const BENCH = 'bench';
 
+/** Larger files are nobody's runs, but would keep the lab busy: its answers are computed from them for each request. */
+const MAX_RESULTS = 200;
+const MAX_LINE_CHARACTERS = 4096; // as JSON; the lab keeps the lines of all runs, and sends them together
+
 /** @param {import('../lib/bench/runner.js').BenchOptions} options @returns {Task} */
 function benchTask(options) {
   const { mechanisms, messages, sizeBytes, effort } = options;
@@ -91,23 +95,29 @@ function schemaOf(kind) {
 function faultOf(file) {
   const kind = kindOf(file?.schema);
   if (!kind) return 'schema must be one that this version supports';
+  if (kind === BENCH && file.results?.length > MAX_RESULTS)
+    return `results: it must have at most ${MAX_RESULTS} entries`;
   const { error } = schemaOf(kind).safeParse(file);
   const [issue] = error?.issues ?? [];
-  return issue ? `${issue.path.join('.')}: ${issue.message}` : null;
+  if (issue) return `${issue.path.join('.')}: ${issue.message}`;
+  if (JSON.stringify(lineOf(file)).length <= MAX_LINE_CHARACTERS) return null;
+  return `its parameters, mechanisms and choices must have at most ${MAX_LINE_CHARACTERS.toLocaleString('en-US')} characters`;
 }
 
-/** What the list shows of a saved run. @param {RunFile} file */
+/** What the list shows of a saved run: only members that it names, since a file can have any others. @param {RunFile} file */
 function lineOf(file) {
-  const { id, startedAt, parameters } = file;
+  const { id, startedAt } = file;
   const kind = kindOf(file.schema);
-  const line = { id, kind, startedAt, state: /** @type {const} */ ('done'), parameters, error: null };
+  const line = { id, kind, startedAt, state: /** @type {const} */ ('done'), error: null };
   if ('results' in file && kind === BENCH) {
-    const mechanisms = /** @type {Run} */ (file).results.map(({ mechanism }) => mechanism);
-    return { ...line, mechanisms, verdict: null };
+    const { parameters, results } = /** @type {Run} */ (file);
+    const { messages, sizeBytes, batch, samples, mode, effort, realtime, seconds } = parameters;
+    const shown = { messages, sizeBytes, batch, samples, mode, effort, realtime, seconds };
+    return { ...line, parameters: shown, mechanisms: results.map(({ mechanism }) => mechanism), verdict: null };
   }
   const { verdict, ...rest } = /** @type {ExperimentFile & {[choice: string]: any}} */ (file);
   const names = ['effort', 'seconds', ...Object.keys(findExperiment(String(kind))?.choices ?? {})];
-  // A file has a choice among its parameters, perhaps with its unit or as a list, or beside them. Other parameters can be long.
+  // A file has a choice among its parameters, perhaps with its unit or as a list, or beside them.
   const { parameters: own } = rest;
   const chosen = names.map((name) => [name, own[name] ?? own[`${name}Bytes`] ?? own[`${name}s`] ?? rest[name]]);
   return {

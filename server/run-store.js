@@ -1,7 +1,7 @@
 'use strict';
 // The finished runs of all kinds: one file each, in one folder. The folder is read again for each list, since a second lab may
 // share it.
-const { existsSync, mkdirSync, readdirSync, rmSync, statSync } = require('node:fs');
+const { existsSync, mkdirSync, opendirSync, rmSync, statSync } = require('node:fs');
 const { homedir } = require('node:os');
 const { dirname, join } = require('node:path');
 const { setImmediate: nextTurn } = require('node:timers/promises');
@@ -14,6 +14,8 @@ const { faultOf, lineOf, textOf } = require('./run-kinds.js');
 
 const MAX_FILE_BYTES = 4 << 20; // the largest run files that we write have about 1 MB
 const MAX_RUNS = 500;
+const MAX_NAMES = 5000; // of a folder, of any files; the rest is not looked at
+const FILES_A_TURN = 100; // asked for their size and time; other requests are answered between two turns
 const FILE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/;
 
 /** The state folder of the XDG base directory specification. */
@@ -53,25 +55,46 @@ class RunStore {
   /** @param {string} id */
   #path = (id) => join(this.#folder, `${id}.json`);
 
-  /** The ids of the files that may hold a run. @returns {string[]} */
-  #ids() {
+  /**
+   * The ids of the files that may hold a run.
+   * @param {number} [most] stop there
+   * @returns {{ids: string[], isCut: boolean}} isCut: the folder has more than MAX_NAMES names
+   */
+  #ids(most = MAX_NAMES) {
+    /** @type {string[]} */
+    const ids = [];
+    let names = 0;
     try {
-      return readdirSync(this.#folder).flatMap((name) => FILE.exec(name)?.[1] ?? []);
+      const folder = opendirSync(this.#folder, { bufferSize: 256 });
+      try {
+        while (names <= MAX_NAMES && ids.length < most) {
+          const entry = folder.readSync();
+          if (!entry) break;
+          names++;
+          ids.push(...(FILE.exec(entry.name)?.slice(1) ?? []));
+        }
+      } finally {
+        folder.closeSync();
+      }
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
       // The folder is made when the first run is saved.
       if (code !== 'ENOENT') this.#log.warn({ folder: this.#folder }, `could not list the runs: ${message}`);
-      return [];
     }
+    return { ids, isCut: names > MAX_NAMES };
   }
 
-  /** Whether no further run may be saved. */
-  isFull() {
-    return this.#ids().length >= MAX_RUNS;
+  /** Why no further run may be saved; null if it may. */
+  whyFull() {
+    const { ids, isCut } = this.#ids(MAX_RUNS);
+    if (ids.length >= MAX_RUNS) return `The lab keeps at most ${MAX_RUNS} finished runs. Delete some of them first.`;
+    if (!isCut) return null;
+    const most = MAX_NAMES.toLocaleString('en-US');
+    return `The folder of the runs has more than ${most} files. Delete some of them first, or start the lab with another folder.`;
   }
 
   /**
-   * A line for each valid run; of more than MAX_RUNS files, the newest. Calls share one reading of the folder: many clients would
+   * A line for each valid run; of more than MAX_RUNS files, the newest (among the first MAX_NAMES of the folder). Calls share one reading of the folder: many clients would
    * otherwise make the lab read the same files at the same time.
    * @returns {Promise<Line[]>}
    */
@@ -86,8 +109,15 @@ class RunStore {
 
   /** @returns {Promise<Line[]>} */
   async #list() {
-    const found = this.#ids().flatMap((id) => this.#find(id) ?? []);
-    const files = found.sort((a, b) => b.mtimeMs - a.mtimeMs).slice(0, MAX_RUNS);
+    const found = [];
+    for (const [i, id] of this.#ids().ids.entries()) {
+      if (i % FILES_A_TURN === FILES_A_TURN - 1) await nextTurn();
+      found.push(this.#find(id) ?? []);
+    }
+    const files = found
+      .flat()
+      .sort((a, b) => b.mtimeMs - a.mtimeMs)
+      .slice(0, MAX_RUNS);
     /** @type {Line[]} */
     const lines = [];
     for (const { id, stamp } of files) {
@@ -105,10 +135,18 @@ class RunStore {
 
   /** The file of a run, unless it is too large to be one. @param {string} id */
   #find(id) {
-    if (!existsSync(this.#path(id))) return null; // nor may it be read if statSync() would throw
-    const found = statSync(this.#path(id), { throwIfNoEntry: false });
+    const found = this.#status(id);
     if (!found?.isFile() || found.size > MAX_FILE_BYTES) return null;
     return { id, mtimeMs: found.mtimeMs, stamp: `${found.mtimeMs} ${found.size}` };
+  }
+
+  /** @param {string} id */
+  #status(id) {
+    try {
+      return statSync(this.#path(id), { throwIfNoEntry: false });
+    } catch {
+      return null; // such as a link to itself
+    }
   }
 
   /** @param {string} id a UUID @returns {RunFile | null} */
@@ -162,4 +200,4 @@ class RunStore {
   }
 }
 
-module.exports = { RunStore, defaultFolder, MAX_FILE_BYTES, MAX_RUNS };
+module.exports = { RunStore, defaultFolder, MAX_FILE_BYTES, MAX_NAMES, MAX_RUNS };

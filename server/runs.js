@@ -5,7 +5,7 @@ const { CrossingsError } = require('../lib/channel/errors.js');
 const { HttpError } = require('./http-error.js');
 const { PartialEvents } = require('./partial-events.js');
 const { lineOf } = require('./run-kinds.js');
-const { MAX_RUNS, RunStore } = require('./run-store.js');
+const { RunStore } = require('./run-store.js');
 const { Subscribers } = require('./subscribers.js');
 
 /** @typedef {import('./run-kinds.js').RunFile} RunFile */
@@ -94,13 +94,8 @@ class Runs {
 
   /** Start a run and return its id. @param {Task} task */
   start(task) {
-    if (this.#store.isFull()) {
-      throw new HttpError(
-        409,
-        'ERR_FULL',
-        `The lab keeps at most ${MAX_RUNS} finished runs. Delete some of them first.`,
-      );
-    }
+    const why = this.#store.whyFull();
+    if (why) throw new HttpError(409, 'ERR_FULL', why);
     const session = new Session(randomUUID(), task);
     this.#begin(session.id, 'A run');
     this.#sessions.set(session.id, session);

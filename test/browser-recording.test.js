@@ -395,6 +395,14 @@ describeInBrowser('a recording of any program', () => {
     expect(await textOf('#summary')).toMatch(/made 1 system call in 1 process within/);
   });
 
+  // `trace -- ls *` writes such recordings.
+  test('a recording of a command with thousands of long words opens', async () => {
+    const trace = deadlock();
+    trace.command = ['ls', ...Array(5000).fill('file'), 'x'.repeat(131_072)];
+    await open(trace);
+    expect(await textOf('#summary')).toMatch(/^“ls file file [file ]*…” made /);
+  });
+
   test('markup in every text of a recording is shown as text', async () => {
     const evil = '<img src=x onerror="document.title=1"><script>alert(1)</script>';
     const trace = deadlock();

@@ -194,6 +194,33 @@ const hasPython = spawnSync('python3', ['-c', 'import pty']).status === 0;
   }
 });
 
+// A recording is kept after a signal, so that the command succeeds.
+(hasPython ? test : test.skip)('a terminal that closes ends trace -- COMMAND by SIGHUP', () => {
+  const command = [process.execPath, join(root, 'server', 'cli.js'), 'trace', '--', 'sh', '-c', 'echo go; sleep 20'];
+  const { stdout } = spawnSync('python3', ['-c', CLOSE_TERMINAL, ...command], { encoding: 'utf8' });
+  expect(stdout).toBe('1\n');
+});
+
+/** Runs a command with a terminal that is not its controlling one, so that nothing but errors says that it has gone. */
+const LOSE_TERMINAL = `
+import os, pty, subprocess, sys
+master, terminal = pty.openpty()
+child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal, start_new_session=True)
+os.close(terminal)
+os.read(master, 1000)
+os.close(master)
+print(child.wait())
+`;
+
+(hasPython ? test.each : test.skip.each)([
+  ['trace', '--', 'sh', '-c', 'echo go; sleep 1'],
+  ['bench', '--quick', '--mechanism', 'pipe'],
+])('an output that was a terminal ends crossings %s … like SIGHUP', (...args) => {
+  const command = [process.execPath, join(root, 'server', 'cli.js'), ...args];
+  const { stdout } = spawnSync('python3', ['-c', LOSE_TERMINAL, ...command], { encoding: 'utf8' });
+  expect(stdout).toBe('-1\n');
+});
+
 test.each([30, 60])('an export that is stopped twice within %i ms leaves nothing', async (ms) => {
   const folder = mkdtempSync(join(tmpdir(), 'exported-'));
   const child = start(process.execPath, [join(root, 'server', 'cli.js'), 'lab', '--export', join(folder, 'site')]);

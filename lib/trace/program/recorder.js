@@ -2,12 +2,10 @@
 // From the tracer's lines to a recording of any program: each call's "enter" joined with its "leave", its arguments with
 // the names of the objects, the processes, and who holds which descriptor. One line at a time, so that a long recording
 // needs no more memory than its result.
-const { decodeArguments, decodeResult } = require('../decode.js');
 const { signalNames } = require('../constants.js');
-const { printable, quoted } = require('../values.js');
-const { Descriptors } = require('./descriptors.js');
-const { excessOf, LIMITS } = require('./limits.js');
-const { Objects } = require('./objects.js');
+const { printable } = require('../values.js');
+const { Content } = require('./content.js');
+const { eventOf } = require('./event.js');
 const { Outside } = require('./outside.js');
 const { explain } = require('./stuck.js');
 const { Causes } = require('./causes.js');
@@ -15,49 +13,9 @@ const { Lines, markIn, PRELOAD } = require('../node/marks.js');
 
 /** @typedef {import('./objects.js').RawDescriptor} RawDescriptor */
 /** @typedef {import('../../measure/programs.js').ProgramEvent} Line */
-/**
- * @typedef {object} ProgramCall one event of the recording
- * @property {number} t nanoseconds from the start
- * @property {number | null} end null: it never returned
- * @property {number} pid
- * @property {number} tid
- * @property {'syscall' | 'signal'} kind
- * @property {string} name
- * @property {string[]} args as strace -y prints them, with the names of the objects
- * @property {string} result
- * @property {number[]} fds the descriptors that it is about, and then those that it made
- * @property {number[]} objects what each referred to
- * @property {number} sleeps
- * @property {number | null} wokenBy index of the event that ended the sleep
- * @property {import('../node/marks.js').Source | null} source
- * @property {string} [call] the C function called, if its name differs from the system call's
- * @property {number} [bytes] transferred
- * @property {string} [payload] the first of these bytes, as a C string without its quotes
- */
-/** @typedef {{tid: number, name: string, start: number, end: number | null}} Thread */
-/**
- * @typedef {object} Process
- * @property {number} pid
- * @property {number | null} parent
- * @property {string} name
- * @property {string[]} command empty: forked without exec
- * @property {number} start
- * @property {number | null} end
- * @property {number | null} status
- * @property {string | null} signal
- * @property {Thread[]} threads
- */
+/** @typedef {import('./content.js').ProgramCall} ProgramCall */
+/** @typedef {import('./content.js').Process} Process */
 
-/** Calls whose result is the number of bytes that they transferred: from where the payload is. */
-const TRANSFERS = new Set(['read', 'write', 'pread64', 'pwrite64', 'readv', 'writev', 'preadv', 'pwritev', 'preadv2'])
-  .add('pwritev2')
-  .add('sendto')
-  .add('recvfrom')
-  .add('sendmsg')
-  .add('recvmsg')
-  .add('vmsplice')
-  .add('getrandom');
-const UNCOUNTED = ['sendfile', 'splice', 'tee', 'copy_file_range']; // bytes, without a payload
 const CLONES = new Set(['clone', 'clone3', 'fork', 'vfork']);
 const CLONE_FILES = 0x400;
 const CLOSE_RANGE_CLOEXEC = 4;
@@ -66,32 +24,19 @@ const EPOLL_CTL_DEL = 2;
 /** @param {number} number */
 const signalName = (number) => signalNames.get(number) ?? `signal ${number}`;
 
-/** The first bytes that a call transferred, as hexadecimal. @param {any} raw */
-function transferred(raw) {
-  const bytes = raw.in[1] ?? raw.out[1] ?? raw.out[0];
-  return typeof bytes === 'string' ? bytes : bytes?.data;
-}
-
-class Recorder {
+class Recorder extends Content {
   /** @param {{withMarks?: boolean}} [options] withMarks: lines.js of ../node was loaded into the program */
   constructor({ withMarks = false } = {}) {
+    super();
     this.lines = withMarks ? new Lines() : null;
-    this.objects = new Objects();
-    this.descriptors = new Descriptors(this.objects);
-    /** @type {ProgramCall[]} */
-    this.events = [];
     this.causes = new Causes(this.objects);
     this.outside = new Outside(this.objects);
     /** What each epoll watches, by descriptor. @type {Map<number, Map<number, number>>} */
     this.watched = new Map();
     /** @type {Map<number, Process>} those that live */
     this.alive = new Map();
-    /** @type {Process[]} */
-    this.processes = [];
     /** @type {Map<number, any>} by thread */
     this.entered = new Map();
-    /** @type {string[]} what the reader of the recording should know */
-    this.notes = [];
     /** Why nothing happens, as of the last snapshot. @type {import('./stuck.js').Explanation | null} */
     this.explained = null;
     /** What ended the recording. */
@@ -100,44 +45,7 @@ class Recorder {
     this.latest = 0;
     this.first = 0;
     this.over = false;
-    this.threads = 0; // of all processes, ever
-    /** Why the recording does not grow any more. @type {string | null} */
-    this.full = null;
-    this.size = 0; // bytes of the events in the file
-    this.isCut = false; // later events are dropped
-    this.unrecorded = 0; // calls among them
-  }
-
-  /** What is limited, if this much were added. @param {number} [processes] @param {number} [threads] @param {number} [holdings] */
-  excess(processes = 0, threads = 0, holdings = 0) {
-    return excessOf({
-      processes: this.processes.length + processes,
-      threads: this.threads + threads,
-      holdings: this.descriptors.list.length + holdings + Number(this.descriptors.isFull),
-      objects: this.objects.list.length + Number(this.objects.isFull),
-    });
-  }
-
-  /** Adds an event. Returns whether there was room. @param {ProgramCall} event */
-  record(event) {
-    const bytes = Buffer.byteLength(JSON.stringify(event)) + 8;
-    const isFull = this.size + bytes > LIMITS.eventBytes || this.events.length >= LIMITS.events - LIMITS.threads;
-    if (isFull && !this.isCut) {
-      this.isCut = true;
-      const most = `${LIMITS.eventBytes >> 20} MiB or ${LIMITS.events.toLocaleString('en-US')}`;
-      this.note(`The recording was cut at ${most} events, because its page opens no more: later events are not in it.`);
-    }
-    // The calls that never return are few, at most one per thread, and say why a program hangs.
-    if (this.isCut && event.end !== null) return false;
-    this.size += bytes;
-    this.events.push(event);
-    return true;
-  }
-
-  /** @param {string} sentence */
-  note(sentence) {
-    // One is left for what ends the recording.
-    if (this.notes.length < LIMITS.notes - 1 && !this.notes.includes(sentence)) this.notes.push(sentence);
+    this.unrecorded = 0; // calls for which there was no room
   }
 
   /** @param {number} ns */
@@ -276,7 +184,7 @@ class Recorder {
     const from = this.events.findIndex((event, i) => i >= first && event.tid === tid && isIts(event));
     if (from < 0) return;
     const { t } = this.events[from];
-    this.events = this.events.filter((event, i) => i < from || event.tid !== tid);
+    this.keep((event, i) => i < from || event.tid !== tid);
     this.descriptors.forget(({ pid: holder, from: opened, until }) => holder === pid && opened >= t && until !== null);
   }
 
@@ -348,32 +256,7 @@ class Recorder {
 
   /** Adds the event of a call. `raw.end` is null if it never returned. @param {any} raw */
   finish(raw) {
-    // The arguments name objects, not what /proc shows.
-    const named = (/** @type {RawDescriptor[]} */ list, /** @type {number[]} */ ids) =>
-      list.map(({ fd }, i) => ({ fd, target: this.objects.list[ids[i]].name }));
-    const shown = { ...raw, fds: named(raw.fds, raw.objects), made: named(raw.made, raw.madeObjects) };
-    const value = raw.end === null ? -1 : Number(raw.result);
-    const hex = value > 0 && TRANSFERS.has(raw.name) ? transferred(raw) : undefined;
-    const counted = value > 0 && (TRANSFERS.has(raw.name) || UNCOUNTED.includes(raw.name));
-    /** @type {ProgramCall} */
-    const event = {
-      t: raw.t,
-      end: raw.end,
-      pid: raw.pid,
-      tid: raw.tid,
-      kind: 'syscall',
-      name: raw.name,
-      args: decodeArguments(shown),
-      result: decodeResult(shown),
-      fds: [...raw.fds, ...raw.made].map(({ fd }) => fd),
-      objects: [...raw.objects, ...raw.madeObjects],
-      sleeps: raw.sleeps,
-      wokenBy: null,
-      source: raw.source,
-      ...(raw.call && raw.call !== raw.name ? { call: raw.call } : {}),
-      ...(counted ? { bytes: value } : {}),
-      ...(hex ? { payload: quoted(Buffer.from(hex, 'hex').subarray(0, value), 0, 256).slice(1, -1) } : {}),
-    };
+    const event = eventOf(raw, this.objects);
     if (!this.record(event)) {
       this.unrecorded++;
       return;

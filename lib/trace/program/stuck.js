@@ -3,13 +3,14 @@
 // other. A thread is deadlocked if only deadlocked threads could wake it. A thread that waits for a clock, a signal or a
 // process outside the program (outside.js) can still be woken, so it is not deadlocked; nor is one that sleeps in a call
 // that is not understood here.
+const { Holders, listed, MAX_SHOWN } = require('./holders.js');
 
 /** @typedef {InstanceType<typeof import('./recorder.js').Recorder>} Recorder */
 /**
  * @typedef {{pid: number, tid: number, name: string, state: string, call: string | null, t?: number, args?: string[], words?: string[],
  *   caught?: string, blocked?: string, sharing?: {path: string, outside?: number}, locks?: {heldBy: Holder[], all: number}}} Task
  */
-/** @typedef {{pid: number, fd: number | null, tid?: number, fds?: number[]}} Holder `fds`: all its descriptors of the object */
+/** @typedef {import('./holders.js').Holder} Holder */
 /**
  * @typedef {object} Wait what one thread waits for
  * @property {Task} task
@@ -41,64 +42,17 @@ const TIME_LIMITS = {
   rt_sigtimedwait: [2, false],
 };
 const TIMED = ['nanosleep', 'clock_nanosleep', 'restart_syscall'];
-const MAX_SHOWN = 8; // threads in the sentence, and names in each part of it
 const MAX_HOLDERS = 16; // listed with each wait
 const MUTEX_CONTENDED = 2; // the value of a libc mutex that somebody waits for
 
-/** @param {string[]} words */
-const listed = (words) => (words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`);
-
-/** The same, without all of a long list. @param {string[]} words */
-const someOf = (words) =>
-  words.length > MAX_SHOWN ? listed([...words.slice(0, MAX_SHOWN), `${words.length - MAX_SHOWN} more`]) : listed(words);
-
 /** The state of the program at one moment. */
-class Scene {
+class Scene extends Holders {
   /** @param {Recorder} recorder @param {Task[]} tasks */
   constructor(recorder, tasks) {
-    this.recorder = recorder;
-    this.tasks = tasks;
-    this.objects = recorder.objects.list;
+    super(recorder, tasks);
     this.outside = recorder.outside;
     /** By process. @type {Map<number, {signals: string[], children: boolean}>} */
     this.handled = new Map();
-    /** Who holds which end of an object: many threads can wait for the same. @type {Map<string, Holder[]>} */
-    this.held = new Map();
-  }
-
-  /** Who holds an end of an object. @param {number} object @param {'read' | 'write' | 'any'} end @param {boolean} [both] or both ends in one */
-  holders(object, end, both = false) {
-    const key = `${object} ${end} ${both}`;
-    const known = this.held.get(key);
-    if (known) return known;
-    const which = (/** @type {string | null} */ held) => end === 'any' || held === end || (both && held === 'both');
-    const holders = this.recorder.descriptors.holders(object, which);
-    this.held.set(key, holders);
-    return holders;
-  }
-
-  /** @param {number} pid */
-  threadsOf(pid) {
-    return this.tasks.filter((task) => task.pid === pid);
-  }
-
-  /** @param {number} pid */
-  processName(pid) {
-    return `${this.recorder.alive.get(pid)?.name ?? 'process'} ${pid}`;
-  }
-
-  /** @param {Task} task */
-  nameOf({ pid, tid, name }) {
-    if (this.threadsOf(pid).length > 1) return `thread ${tid} of ${this.processName(pid)}`;
-    return tid === pid ? this.processName(pid) : `${name} ${tid}`;
-  }
-
-  /** Their names, each once. @param {Holder[]} holders @param {number} own the process that waits */
-  namesOf(holders, own) {
-    const pids = [...new Set(holders.map(({ pid }) => pid))];
-    const fds = holders.flatMap(({ pid, fd, fds: all }) => (pid === own && fd !== null ? (all ?? [fd]) : []));
-    const itself = `the process itself (${fds.length > 1 ? 'descriptors' : 'descriptor'} ${someOf(fds.map(String))})`;
-    return someOf(pids.map((pid) => (pid === own && fds.length ? itself : this.processName(pid))));
   }
 
   /** What a thread waits for, unless a handler of a signal runs before. @param {Task} task @returns {Wait} */
@@ -120,13 +74,6 @@ class Scene {
     const handled = { signals: this.outside.signalsTo(threads), children: this.outside.hearsOfChildren(threads) };
     this.handled.set(pid, handled);
     return handled;
-  }
-
-  /** @param {number} pid @returns {Holder[]} */
-  childrenOf(pid) {
-    return this.recorder.processes
-      .filter((process) => process.parent === pid && process.end === null)
-      .map((child) => ({ pid: child.pid, fd: null }));
   }
 
   /** @param {Task} task @returns {Wait} */
@@ -189,24 +136,6 @@ class Scene {
     if (!heldBy.length) return wait('outside', on, about);
     const more = { ...about, heldBy, wakers: this.threadsOfAll(heldBy) };
     return wait('inside', `${on}, ${this.relation(kind, reads, end, heldBy, pid)}`, more);
-  }
-
-  /** Who holds the other end, in words. @param {string} kind @param {boolean} reads @param {number} end @param {Holder[]} heldBy @param {number} pid */
-  relation(kind, reads, end, heldBy, pid) {
-    const names = this.namesOf(heldBy, pid);
-    if (kind === 'socket') {
-      const other = `whose other end, ${this.objects[end].name}, only ${names} holds`;
-      return reads ? other : `which is full and ${other}`;
-    }
-    if (!reads) return `which is full and which only ${names} can read`;
-    const never = kind === 'pipe' && heldBy.every((holder) => holder.pid === pid);
-    return `which only ${names} can write${never ? ', so it never sees the end of file' : ''}`;
-  }
-
-  /** @param {Holder[]} holders */
-  threadsOfAll(holders) {
-    const pids = new Set(holders.map(({ pid }) => pid));
-    return this.tasks.filter(({ pid }) => pids.has(pid)).map(({ tid }) => tid);
   }
 
   /** @param {Task} task @param {(i: number) => number} signed @returns {Partial<Wait>} */

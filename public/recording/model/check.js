@@ -85,6 +85,11 @@ function objectId(id, path) {
   else text(id, path);
 }
 
+/** @param {any} words @param {string} path */
+function checkCommand(words, path) {
+  for (const word of array(words, path, LIMITS.wordsOfCommand)) text(word, `${path}[…]`, LIMITS.wordCharacters);
+}
+
 /** @param {any} trace @returns {Map<number, Set<number>>} the threads of each process */
 function checkProcesses(trace) {
   const processes = array(trace.processes, 'processes', LIMITS.processes);
@@ -101,9 +106,7 @@ function checkProcesses(trace) {
     maybeInteger(process.parent, `${path}.parent`, 0);
     maybeText(process.name, `${path}.name`);
     maybeText(process.role, `${path}.role`);
-    for (const part of array(process.command ?? [], `${path}.command`, LIMITS.nameCharacters)) {
-      text(part, `${path}.command[…]`, LIMITS.textCharacters);
-    }
+    checkCommand(process.command ?? [], `${path}.command`);
     maybeTime(process.start, `${path}.start`);
     maybeTime(process.end, `${path}.end`);
     maybeInteger(process.status, `${path}.status`, Number.MIN_SAFE_INTEGER);
@@ -247,9 +250,7 @@ export function checkTrace(trace) {
   }
   array(trace.events, 'events', LIMITS.events);
   if (trace.events.length === 0) refuse('events must have at least one entry; this recording is empty.');
-  for (const part of array(trace.command ?? [], 'command', LIMITS.nameCharacters)) {
-    text(part, 'command[…]', LIMITS.textCharacters);
-  }
+  checkCommand(trace.command ?? [], 'command');
   maybeText(trace.mechanism, 'mechanism');
   maybeText(trace.title, 'title');
   maybeText(trace.recordedAt, 'recordedAt');

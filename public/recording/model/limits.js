@@ -16,6 +16,8 @@ export const LIMITS = {
   sourceCharacters: 8 * MIB, // all files together
   argumentsOfEvent: 64,
   descriptorsOfEvent: 64,
+  wordsOfCommand: 1_000_000, // Linux allows 6 MiB
+  wordCharacters: 131_072, // as Linux
   textCharacters: 65_536, // an argument, a result, a payload
   nameCharacters: 1000, // a name, a path
   readingSeconds: 30,

@@ -7,6 +7,8 @@ import { lanesOf } from './lanes.js';
 
 /** @typedef {import('./types.js').Recording} Recording */
 
+const SHOWN_WORDS = 200; // of the command, of which the page shows no more than this many characters
+
 /** Gives each distinct text a number. */
 class Names {
   /** @type {string[]} */ all = [];
@@ -24,7 +26,7 @@ class Names {
 /** @param {any} trace @returns {import('./types.js').About} */
 function aboutOf(trace) {
   const { mechanism = null, title, recordedAt = null, environment, ended = null } = trace;
-  const command = trace.command ?? [];
+  const command = (trace.command ?? []).slice(0, SHOWN_WORDS);
   const parts = [environment?.cpu, environment?.kernel, environment?.node && `Node ${environment.node}`];
   return {
     command: command.join(' '),
