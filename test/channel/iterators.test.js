@@ -112,6 +112,7 @@ test('requests that were set aside are kept if dispatching one fails because the
     const respond = jest.spyOn(Responder.prototype, 'respond').mockImplementationOnce(() => {
       throw new RangeError('Maximum call stack size exceeded');
     });
+    await new Promise(setImmediate); // a turn whose time is not spent yet
     expect(() => peer.a.onRequest(() => Buffer.from('answer'))).toThrow(RangeError);
     respond.mockRestore();
     peer.a.onRequest(() => Buffer.from('answer'));
