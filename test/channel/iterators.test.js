@@ -1,6 +1,7 @@
 'use strict';
 // Leaving an iterator early, and batches among frames that are dropped.
 const { KIND } = require('../../lib/channel/layout.js');
+const turn = require('../../lib/channel/turn.js');
 const { rawPeer } = require('./raw-peer.js');
 const { library, pair, pause, runScript, success } = require('./support.js');
 
@@ -112,9 +113,9 @@ test('requests that were set aside are kept if dispatching one fails because the
     const respond = jest.spyOn(Responder.prototype, 'respond').mockImplementationOnce(() => {
       throw new RangeError('Maximum call stack size exceeded');
     });
-    await new Promise(setImmediate); // a turn whose time is not spent yet
+    const mocks = [jest.spyOn(turn, 'take').mockReturnValue(true), jest.spyOn(turn, 'isSpent').mockReturnValue(false)];
     expect(() => peer.a.onRequest(() => Buffer.from('answer'))).toThrow(RangeError);
-    respond.mockRestore();
+    for (const mock of [...mocks, respond]) mock.mockRestore();
     peer.a.onRequest(() => Buffer.from('answer'));
     await pause(20);
     expect(Array.from({ length: 6 }, () => peer.read())).toEqual([1, 2, 3, 4, 5, -1]);
