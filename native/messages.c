@@ -69,8 +69,11 @@ static crossings_status look_again(crossings_channel *channel) {
 /* With nothing to publish, the peer is not rung: if it can do nothing with what is in the ring, it would sleep anew and
  * be rung again, and so on. */
 static void publish(crossings_channel *channel) {
-    if (!channel->writer.held_signal)
+    if (!channel->writer.held_signal) {
+        if (channel->unrung) /* a ring that has failed is made up for */
+            ring(channel);
         return;
+    }
     ring_publish(&channel->writer);
     if (ring_reader_sleeps(&channel->writer))
         ring(channel);

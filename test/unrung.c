@@ -1,5 +1,5 @@
-/* Wakes a peer although ringing its doorbell fails at first. For the tests: crossings-unrung wait|poll. A signal ends
- * it if the peer sleeps on. */
+/* Wakes a peer although ringing its doorbell fails at first. For the tests: crossings-unrung wait|poll|send. A signal
+ * ends it if the peer sleeps on. */
 #include "../native/channel.h"
 
 #include <errno.h>
@@ -53,16 +53,39 @@ static void await_sleep(const crossings_channel *channel) {
         sched_yield();
 }
 
+enum how { WAITS, POLLS, SENDS };
+
+/* The ring fills up while its peer sleeps on. The attempts that find no room ring again. */
+static crossings_status fill(crossings_channel *channel) {
+    enum { FEW = 100 }; /* attempts without room; after many more, the check of the peer would ring */
+    char message[8] = "message";
+    int sent = 0;
+    size_t size;
+    failures = 1 << 30;
+    while (crossings_try_send(channel, message, sizeof message) == CROSSINGS_OK)
+        sent++;
+    failures = 3;
+    for (int i = 0; i < FEW && failures > 0; i++)
+        if (crossings_try_send(channel, message, sizeof message) == CROSSINGS_OK)
+            sent++;
+    crossings_status status = failures == 0 ? CROSSINGS_OK : CROSSINGS_AGAIN;
+    while (status == CROSSINGS_OK && sent-- > 0)
+        status = crossings_receive(channel, message, sizeof message, &size, -1);
+    return status;
+}
+
 /* One message there and back. The doorbell of the first fails three times. */
-static crossings_status exchange(crossings_channel *channel, bool polls) {
+static crossings_status exchange(crossings_channel *channel, enum how how) {
     char answer[8];
     size_t size;
     await_sleep(channel);
+    if (how == SENDS)
+        return fill(channel);
     failures = 3;
     crossings_status status = crossings_try_send(channel, "ping", 4);
     if (status != CROSSINGS_OK)
         return status;
-    if (!polls)
+    if (how == WAITS)
         return crossings_receive(channel, answer, sizeof answer, &size, -1);
     do
         status = crossings_try_receive(channel, answer, sizeof answer, &size);
@@ -88,7 +111,9 @@ int main(int count, char **arguments) {
     if (peer == 0)
         return echo(ends[1]);
     crossings_channel *channel = open_channel(ends[0]);
-    crossings_status status = exchange(channel, strcmp(arguments[1], "poll") == 0);
+    crossings_status status = exchange(channel, strcmp(arguments[1], "wait") == 0   ? WAITS
+                                                : strcmp(arguments[1], "poll") == 0 ? POLLS
+                                                                                    : SENDS);
     if (status == CROSSINGS_OK && failures == 0)
         status = send_two(channel);
     if (status != CROSSINGS_OK) {

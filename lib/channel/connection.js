@@ -147,7 +147,7 @@ class Connection {
       this.fail(error);
     }
     if (written) this.reader.answered();
-    else this.publish(); // the peer can free room only by reading published frames
+    else this.#showMessages();
     return written;
   }
 
@@ -162,8 +162,14 @@ class Connection {
     } catch (error) {
       this.fail(error);
     }
-    if (!hasRoom) this.publish(); // as in write()
+    if (!hasRoom) this.#showMessages();
     return hasRoom;
+  }
+
+  /** There is no room. The peer can free some only by reading published frames, and it must be awake. */
+  #showMessages() {
+    this.publish();
+    this.ringAgain();
   }
 
   /** Publish every frame that was written. */

@@ -3,7 +3,7 @@
 const { spawn } = require('node:child_process');
 const { native } = require('../../lib/channel/native.js');
 const { built } = require('../support.js');
-const { closing, crossings, newPath, pause, peer, success, watch } = require('./support.js');
+const { closing, crossings, newPath, pair, pause, peer, success, watch } = require('./support.js');
 
 const LIMIT_MS = 20_000;
 
@@ -71,6 +71,21 @@ test('by the next message', async () => {
   }
 });
 
-test.each(['wait', 'poll'])('by a program in C that then calls %s', async (how) => {
+// Only every 65,536th attempt rang again.
+test('by a loop of trySend() while the ring is full', async () => {
+  const [a, b] = await pair({ capacity: 65536, wait: 'sleep' });
+  const received = b.receive();
+  await pause(5); // asleep
+  const failing = failRings(1000);
+  a.trySend('first');
+  while (a.trySend(Buffer.alloc(1000)));
+  expect(failing()).toBeGreaterThan(60); // each message
+  const rings = failRings(3);
+  for (let attempt = 0; attempt < 100; attempt++) a.trySend(Buffer.alloc(1000));
+  expect(rings()).toBe(4); // and the last one woke it
+  expect(String(await received)).toBe('first');
+});
+
+test.each(['wait', 'poll', 'send'])('by a program in C that then calls %s', async (how) => {
   expect(await watch(spawn(built('crossings-unrung'), [how])).ended).toEqual(success);
 });
