@@ -77,6 +77,20 @@ describeWhereAllowed('crossings trace', () => {
     expect(parameters.messages).toBe(200);
     expect(events.filter(({ name }) => name === 'sendto')).toHaveLength(200);
   });
+
+  testWhereAllowed('it is interpreted in another thread, so that the lab answers others meanwhile', async () => {
+    await jest.isolateModulesAsync(async () => {
+      jest.doMock('../lib/trace/causes.js', () => ({
+        orderByCause() {
+          throw new Error('interpreted in the thread of the lab');
+        },
+      }));
+      const { interpret, recordTrace: record } = require('../lib/trace/record.js');
+      expect(() => interpret(eventsOf(run('crossings-demo', ['--trace', 'pipe']).stdout))).toThrow('in the thread');
+      expect((await record({ mechanism: 'pipe', messages: 1 })).events.length).toBeGreaterThan(0);
+    });
+    jest.dontMock('../lib/trace/causes.js');
+  });
 });
 
 describe('invalid arguments are refused in one sentence:', () => {

@@ -2,6 +2,7 @@
 // Records a demo: runs it traced, then untraced for its true times, and assembles both into a trace file.
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
+const { Worker } = require('node:worker_threads');
 const { version } = require('../../package.json');
 const { describeEnvironment } = require('../measure/environment.js');
 const { eventOf, runProgram } = require('../measure/programs.js');
@@ -42,6 +43,7 @@ const { payloadOf } = require('./values.js');
 /** @typedef {Awaited<ReturnType<typeof recordTrace>>} Trace */
 
 const UNTRACED_RUNS = 101;
+const WORKER = join(__dirname, 'interpret-worker.js');
 const root = join(__dirname, '..', '..');
 
 /** A path as compiled in, relative to the package's root. @param {string} file */
@@ -153,6 +155,26 @@ function interpret(lines) {
   };
 }
 
+/**
+ * The same in a thread of its own: it takes a tenth of a second and more, in which the lab answers others.
+ * @param {import('../measure/programs.js').ProgramEvent[]} lines
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<ReturnType<typeof interpret>>}
+ */
+function interpretInWorker(lines, signal) {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const worker = new Worker(WORKER, { workerData: lines });
+    const stop = () => worker.terminate();
+    signal?.addEventListener('abort', stop);
+    worker.once('message', resolve).once('error', reject);
+    worker.once('exit', () => {
+      signal?.removeEventListener('abort', stop);
+      reject(signal?.reason ?? new Error('The interpretation ended without a result.')); // unless there was a message
+    });
+  });
+}
+
 /** @param {TraceEvent[]} events */
 function readSources(events) {
   const files = [...new Set(events.flatMap(({ source }) => source?.file ?? []))].sort();
@@ -176,9 +198,8 @@ function messageBytes(events) {
 async function recordTrace({ mechanism, messages = 10 }, { signal } = {}) {
   const demo = ['--messages', messages, '--', mechanism];
   const recordedAt = new Date().toISOString();
-  const { title, processes, objects, events } = interpret(
-    await runProgram('crossings-demo', ['--trace', ...demo], { signal }),
-  );
+  const lines = await runProgram('crossings-demo', ['--trace', ...demo], { signal });
+  const { title, processes, objects, events } = await interpretInWorker(lines, signal);
   const timing = eventOf(await runProgram('crossings-demo', ['--time', UNTRACED_RUNS, ...demo], { signal }), 'timing');
   const environment = await describeEnvironment({ cores: null, pin: false, signal });
   const { cpu, cores, architecture, kernel, virtualization, compiler, node } = environment;
