@@ -44,6 +44,8 @@ struct disposal {
 /* Those for which no thread could be started. The next thread that starts or becomes free takes them. */
 static struct disposal *waiting;
 
+static unsigned unfinished; /* lists of descriptors: waiting, or being closed */
+
 /* Close a descriptor. Only a thread that may wait calls this. */
 static void close_slowly(int fd) {
     static const struct linger none = {0, 0};
@@ -93,6 +95,7 @@ static void *run_thread(void *argument) {
         if (these->process == getpid())
             these->run(these);
         free(these);
+        __atomic_fetch_sub(&unfinished, 1, __ATOMIC_RELAXED);
         /* Pairs with the release in wait_for_thread(). The others go back, because this thread may wait for long now.
          */
         these = __atomic_exchange_n(&waiting, NULL, __ATOMIC_ACQUIRE);
@@ -134,6 +137,7 @@ static void close_elsewhere(void (*run)(const struct disposal *), const int *fds
         errno = reason;
         return;
     }
+    __atomic_fetch_add(&unfinished, 1, __ATOMIC_RELAXED);
     these->next = NULL;
     these->process = getpid();
     these->run = run;
@@ -142,6 +146,10 @@ static void close_elsewhere(void (*run)(const struct disposal *), const int *fds
     if (!disposal_start_thread(run_thread, these))
         wait_for_thread(these);
     errno = reason;
+}
+
+bool disposal_is_busy(void) {
+    return __atomic_load_n(&unfinished, __ATOMIC_RELAXED) > 0;
 }
 
 void disposal_retry(void) {

@@ -28,6 +28,8 @@ void disposal_drop(int fd);
  * packets do not end, or some of them cannot be seen. Descriptors are never received, because a process at its limit of
  * descriptors receives them only in part, and the kernel would close the others on this thread. */
 bool disposal_empty(int fd);
+/* Are there descriptors that other threads have not closed yet? */
+bool disposal_is_busy(void);
 /* Start a thread for descriptors for which none could be started before. Call it now and then. */
 void disposal_retry(void);
 /* Close a descriptor on a thread of its own. */

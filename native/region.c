@@ -13,7 +13,11 @@
 #endif
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 
-#define MOST_BEYOND (64u << 20) /* a huge page, if the system uses them for all shared memory */
+/* A file may end within a huge page, if the system uses them for all shared memory: 2 MiB with pages of 4 KiB. */
+static uint64_t most_beyond_end(void) {
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return page * (page / 8);
+}
 
 bool region_capacity_is_valid(uint64_t capacity) {
     return capacity >= RING_MIN_CAPACITY && capacity <= RING_MAX_CAPACITY && (capacity & (capacity - 1)) == 0;
@@ -87,7 +91,7 @@ enum region_refusal region_map_peer(struct region *region, int fd, uint32_t max_
         return REGION_BAD_SIZE;
     /* A file can have pages beyond its end, which whoever unmaps it last frees. With its seals, it gets no more. */
     uint64_t file_bytes = (uint64_t)status.st_blocks * 512;
-    if (file_bytes > (uint64_t)status.st_size + MOST_BEYOND)
+    if (file_bytes > (uint64_t)status.st_size + most_beyond_end())
         return REGION_BAD_SIZE;
     uint32_t capacity = (uint32_t)(status.st_size - RING_HEADER_BYTES);
     if (capacity > max_capacity)

@@ -1,6 +1,7 @@
 /* Listening, and accepting clients: many handshakes side by side, none of which can keep out the others. */
 #include "channel.h"
 #include "deadline.h"
+#include "disposal.h"
 #include "listener.h"
 
 #include <errno.h>
@@ -89,6 +90,15 @@ static bool out_of_descriptors(crossings_status status) {
     return status == CROSSINGS_SYSTEM && (errno == EMFILE || errno == ENFILE);
 }
 
+/* Peers whose hellos were refused have brought this process to its limit of descriptors. Other threads are closing
+ * them: wait a little, then look again. */
+static bool can_wait_for_descriptors(void) {
+    if (!disposal_is_busy())
+        return false;
+    sleep_before_retry();
+    return true;
+}
+
 /* Finish the handshake with this number if the client's hello is there. CROSSINGS_AGAIN: it is not. If there are no
  * descriptors for it, other clients that have not finished lose theirs. */
 static crossings_status try_finish(crossings_server *server, int index, crossings_channel **result) {
@@ -100,8 +110,8 @@ static crossings_status try_finish(crossings_server *server, int index, crossing
         crossings_close(take_handshake(server, victim));
         index -= victim < index;
     }
-    if (status == CROSSINGS_AGAIN)
-        return status;
+    if (status == CROSSINGS_AGAIN || (out_of_descriptors(status) && can_wait_for_descriptors()))
+        return CROSSINGS_AGAIN;
     crossings_channel *channel = take_handshake(server, index);
     if (status != CROSSINGS_OK)
         return channel_give_up(channel, status);
@@ -129,6 +139,8 @@ static crossings_status accept_client(crossings_server *server, crossings_channe
     enum handshake_status accepted = listener_accept(server->listener.fd, &fd);
     if (accepted == HANDSHAKE_SYSTEM && (errno == EMFILE || errno == ENFILE) && server->count > 0)
         return make_room(server, result); /* silent clients hold the descriptors */
+    if (accepted == HANDSHAKE_SYSTEM && (errno == EMFILE || errno == ENFILE) && can_wait_for_descriptors())
+        return CROSSINGS_AGAIN;
     if (accepted != HANDSHAKE_OK)
         return channel_status_of(accepted);
     struct handshake *handshake = &server->handshakes[server->count];
@@ -166,7 +178,7 @@ static crossings_status accept_next(crossings_server *server, int timeout_ms, in
             continue;
         crossings_status status = CROSSINGS_AGAIN;
         for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--)
-            if (polled[i + 1].revents)
+            if (i < server->count && polled[i + 1].revents) /* the look before may have dropped some */
                 status = try_finish(server, i, channel);
         if (status == CROSSINGS_AGAIN && polled[0].revents)
             status = accept_client(server, channel);

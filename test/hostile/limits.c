@@ -844,6 +844,24 @@ static void descriptors_that_wait_are_closed_later(void) {
     wait_until_closed(fd);
 }
 
+/* It was taken for a failure of the listener, and a program that trusts the documents ended. */
+static void a_server_waits_for_descriptors_that_are_being_closed(void) {
+    crossings_server *server;
+    crossings_channel *channel;
+    int pair[2];
+    EXPECT(crossings_listen(path, NULL, &server) == CROSSINGS_OK);
+    connect_silently();
+    let_descriptors_wait(pair);
+    no_threads = true;
+    int next = dup(0);
+    close(next);
+    EXPECT(setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)next, 4096}) == 0);
+    EXPECT(crossings_accept(server, 100, &channel) == CROSSINGS_TIMEOUT);
+    no_threads = false;
+    EXPECT(crossings_accept(server, 100, &channel) == CROSSINGS_TIMEOUT); /* the client is accepted, but says nothing */
+    crossings_unlisten(server);
+}
+
 static void a_forked_child_keeps_its_own_descriptors(void) {
     int pair[2], fd = let_descriptors_wait(pair);
     pid_t process = start();
@@ -894,6 +912,7 @@ static const struct {
     {"many memfds are closed by another thread", many_memfds_are_closed_elsewhere},
     {"a memfd with record locks or with pages is closed by another thread", a_memfd_with_locks_is_closed_elsewhere},
     {"descriptors for which there was no thread are closed later", descriptors_that_wait_are_closed_later},
+    {"a server waits for descriptors that are being closed", a_server_waits_for_descriptors_that_are_being_closed},
     {"a forked child keeps its own descriptors", a_forked_child_keeps_its_own_descriptors},
     {"a child that closes its copies leaves its parent alone", a_child_that_closes_leaves_its_parent_alone},
     {"so does a child with the same pid", so_does_a_child_with_the_same_pid},
