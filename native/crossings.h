@@ -109,7 +109,7 @@ void crossings_cork(crossings_channel *channel);
 void crossings_uncork(crossings_channel *channel);
 
 /* Close the channel. The peer can still read every message sent before, and then gets CROSSINGS_END. NULL is allowed.
- */
+ * This frees memory if the peer has ended. A hostile peer can make that take as long as it likes. */
 void crossings_close(crossings_channel *channel);
 
 /* A description of a status, in static storage. */

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef SCM_PIDFD
@@ -18,7 +17,6 @@
 #define MOST_PACKETS 1024             /* taken from a socket that is about to be closed */
 #define STACK_BYTES (256u << 10)      /* of a thread that only closes */
 #define LARGE_STACK_BYTES (64u << 20) /* address space, of which little is used */
-#define QUICK_BLOCKS (1 << 11)        /* of 512 bytes: 1 MiB; there may be many files in one turn of an event loop */
 
 size_t disposal_take(struct msghdr *message, int *fds, size_t count) {
     for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
@@ -175,20 +173,18 @@ void disposal_close_socket_later(int fd) {
     close_elsewhere(run_socket, &fd, 1);
 }
 
-/* Can this descriptor be closed at once? Only a memfd, as a correct hello has one: F_GET_SEALS takes no lock, and finds
- * it. The pages of a large one take long to free, and close() looks through all record locks; this process has none, so
- * the first one answers F_GETLK. Not a pipe: a peer that hangs in a write() to it holds its lock. */
+/* Can the descriptor of a mapped memfd be closed at once? close() looks through all record locks; this process has
+ * none, so the first one answers F_GETLK. */
 static bool is_quick(int fd) {
-    struct stat status;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &status) == 0 && status.st_blocks < QUICK_BLOCKS &&
-           fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+    return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 }
 
-/* Of several, none is closed here. */
-void disposal_close_received(const int *fds, size_t count) {
+/* Otherwise nothing is closed here. The last close() of a memfd frees its pages and its extended attributes, of which
+ * there may be millions; and whatever is no memfd may wait for its peer. */
+void disposal_close_received(const int *fds, size_t count, bool is_mapped) {
     int reason = errno;
-    if (count == 1 && is_quick(fds[0]))
+    if (is_mapped && count == 1 && is_quick(fds[0]))
         close(fds[0]);
     else if (count > 0)
         close_elsewhere(run_all, fds, count);

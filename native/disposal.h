@@ -1,7 +1,7 @@
 /*
  * Closing what a peer has passed, without ever waiting. close() can wait for hours: for the unsent data of a TCP socket
- * that lingers, or for the daemon of a FUSE file system. So only a memfd that comes alone is closed here; everything
- * else is closed by a thread of its own. Closing a socket also closes the descriptors that wait in it.
+ * that lingers, or for the daemon of a FUSE file system. So only the memfd of a region that was mapped is closed here;
+ * everything else is closed by a thread of its own. Closing a socket also closes the descriptors that wait in it.
  */
 #ifndef CROSSINGS_DISPOSAL_H
 #define CROSSINGS_DISPOSAL_H
@@ -20,8 +20,9 @@ union disposal_control {
 
 /* Add the descriptors of a received message to `fds`, which holds `count` of them. Returns their new number. */
 size_t disposal_take(struct msghdr *message, int *fds, size_t count);
-/* Close descriptors that a peer has passed; at most DISPOSAL_MOST. */
-void disposal_close_received(const int *fds, size_t count);
+/* Close descriptors that a peer has passed; at most DISPOSAL_MOST. `is_mapped`: it is one, whose memory is mapped here,
+ * so that closing it does not free the file. */
+void disposal_close_received(const int *fds, size_t count, bool is_mapped);
 /* Take the packet that was peeked at. */
 void disposal_drop(int fd);
 /* Take the packets that wait in a connected socket, and leave SO_PASSCRED set. False: descriptors wait in it, the

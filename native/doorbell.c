@@ -67,7 +67,7 @@ static enum doorbell_state take_rings(int fd, int *taken) {
     for (int i = 0; i < got; i++) {
         int received[DISPOSAL_MOST];
         size_t count = disposal_take(&messages[i].msg_hdr, received, 0);
-        disposal_close_received(received, count);
+        disposal_close_received(received, count, false);
         if (count > 0 || messages[i].msg_hdr.msg_flags & MSG_CTRUNC)
             state = DOORBELL_BROKEN;
         else if (messages[i].msg_len == 0 && state == DOORBELL_OPEN)

@@ -214,12 +214,11 @@ enum handshake_status handshake_receive_most(int fd, bool authenticated, uint32_
         answer = check_hello(&hello, received[0], max_capacity, peer, reason);
     int saved_errno = errno;
     if (answer == HANDSHAKE_OK && !refuse_descriptors(fd)) {
-        region_release(peer);
+        region_release(peer); /* not the last to hold the file: its descriptor is still open */
         snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer sent descriptors after its hello");
         answer = HANDSHAKE_PROTOCOL;
     }
-    disposal_close_received(received,
-                            count); /* after the mapping: whoever is last frees the memory, which takes long */
+    disposal_close_received(received, count, answer == HANDSHAKE_OK);
     errno = saved_errno;
     return answer;
 }

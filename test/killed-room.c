@@ -3,7 +3,9 @@
  * variable KILLED names it: "group", all processes that are in the process group of crossings-lessons, or "maker", the
  * one that has made the folder.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -2,7 +2,9 @@
  * A library for LD_PRELOAD: fork() and pthread_create() fail with EAGAIN, as they do at a limit on processes. The
  * variable FORKS says how many succeed before. A child goes on counting where its parent was.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

@@ -180,7 +180,8 @@ class Arrivals {
         this.#requests.take(kind, number, payload);
       }
     } catch (error) {
-      if (frames[next - 1].kind === KIND.REQUEST && responder.begun === begun) next--; // the stack is full
+      const failed = frames[next - 1];
+      if (failed?.kind === KIND.REQUEST && responder.begun === begun) next--; // the stack is full
       throw error;
     } finally {
       if (next < frames.length) this.#numbered = frames.slice(next).concat(this.#numbered);

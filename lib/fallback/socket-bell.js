@@ -25,7 +25,8 @@ class SocketBell {
   #sender;
   #early;
   /** @type {Buffer | null} */ #rest = null; // of what has arrived, for the next turn; the socket is paused meanwhile
-  unreferenced = true; // nothing that waits here keeps the process alive
+  #isReferenced = false; // by keepAlive()
+  #keepsTaking = false; // it was referenced when the bytes came of which the rest waits: a channel that has woken is not
   #isStopped = false;
   #isSent = false; // nothing more will be sent from my ring
   #isReleased = false; // the channel has released both rings
@@ -69,6 +70,11 @@ class SocketBell {
     }
   }
 
+  /** Does nothing that waits here keep the process alive? */
+  get unreferenced() {
+    return !this.#isReferenced && !this.#keepsTaking;
+  }
+
   /** Take what has arrived. What is left when the budget of this turn is spent waits for the next. @param {Buffer} bytes */
   #take(bytes) {
     if (this.#isStopped) return;
@@ -76,12 +82,14 @@ class SocketBell {
       this.#rest = Buffer.concat([this.#rest, bytes]); // a runtime has read although the socket is paused
       return;
     }
+    this.#keepsTaking ||= this.#isReferenced;
     let taken = bytes.length; // what follows a failure is dropped
     try {
       if (this.#failure === null) taken = this.#receiver.take(bytes);
     } catch (error) {
       this.#failure = error;
     }
+    this.#keepsTaking &&= taken < bytes.length;
     if (taken < bytes.length) {
       this.#rest = bytes.subarray(taken);
       this.#socket.pause();
@@ -113,7 +121,7 @@ class SocketBell {
 
   /** @param {boolean} yes */
   keepAlive(yes) {
-    this.unreferenced = !yes;
+    this.#isReferenced = yes;
     this.#keep();
     if (!yes) return;
     reference(this); // while the socket is paused, it does not keep the process alive
@@ -122,7 +130,7 @@ class SocketBell {
   /** A write that is on its way keeps the process alive by itself only in Node. */
   #keep() {
     if (this.#isStopped) return;
-    if (this.unreferenced && !this.#sender.isBusy) this.#socket.unref();
+    if (!this.#isReferenced && !this.#sender.isBusy) this.#socket.unref();
     else this.#socket.ref();
   }
 

@@ -12,7 +12,6 @@ extern "C" {
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -29,17 +28,6 @@ struct Live {
 
 Live &live = *new Live; // never destroyed: a buffer may be collected after the static objects
 
-void LetGo(Mapping *mapping) {
-    {
-        std::lock_guard<std::mutex> lock(live.mutex); // with it, EnvironmentEnds() takes another hold
-        if (--mapping->holders > 0)
-            return;
-        live.mappings.erase(mapping);
-    }
-    region_release(&mapping->region);
-    delete mapping;
-}
-
 void CloseDescriptor(struct region *region) {
     if (region->fd >= 0)
         close(region->fd);
@@ -55,9 +43,9 @@ void ReplaceByZeros(const Mapping *mapping) {
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-// Memory of released regions. Whoever is the last to unmap a region frees its pages: 256 MiB take 30 ms. A peer that
-// ends, or sends a hello that is refused, leaves that to this process. So all but small regions are unmapped by a
-// thread, one after the other.
+// Memory of released regions. Whoever is the last to unmap a region frees its file, and a peer can make that take as
+// long as it likes, by pages, extended attributes and memory policies, also for the region that it was sent. So a
+// thread unmaps all of them, one after the other.
 struct Released {
     Mapping *mapping; // whose memory is replaced; or null, and
     void *memory;     // this is unmapped
@@ -72,16 +60,7 @@ struct Cleaner {
 
 Cleaner &cleaner = *new Cleaner; // never destroyed: its thread may outlive the static objects
 
-constexpr uint64_t small_bytes = 1u << 20;
-
-void Clean(const Released &released) {
-    if (!released.mapping) {
-        munmap(released.memory, released.bytes);
-        return;
-    }
-    ReplaceByZeros(released.mapping);
-    LetGo(released.mapping);
-}
+void Clean(const Released &);
 
 void *RunCleaner(void *) {
     std::unique_lock<std::mutex> lock(cleaner.mutex);
@@ -96,9 +75,7 @@ void *RunCleaner(void *) {
     return nullptr;
 }
 
-void CleanSoon(const Released &released, const struct region &region) {
-    if (std::max<uint64_t>(region.capacity, region.file_bytes) <= small_bytes)
-        return Clean(released);
+void CleanSoon(const Released &released) {
     {
         std::lock_guard<std::mutex> lock(cleaner.mutex);
         cleaner.queue.push_back(released);
@@ -110,14 +87,36 @@ void CleanSoon(const Released &released, const struct region &region) {
         RunCleaner(nullptr);
 }
 
+void LetGo(Mapping *mapping) {
+    {
+        std::lock_guard<std::mutex> lock(live.mutex); // with it, EnvironmentEnds() takes another hold
+        if (--mapping->holders > 0)
+            return;
+        live.mappings.erase(mapping);
+    }
+    CloseDescriptor(&mapping->region);
+    if (mapping->region.header) // the garbage collector may let go of thousands at once
+        CleanSoon({nullptr, mapping->region.header, region_mapped_bytes(mapping->region.capacity)});
+    delete mapping;
+}
+
+void Clean(const Released &released) {
+    if (!released.mapping) {
+        munmap(released.memory, released.bytes);
+        return;
+    }
+    ReplaceByZeros(released.mapping);
+    LetGo(released.mapping);
+}
+
 void UnmapSoon(struct region *region) {
-    CleanSoon({nullptr, region->header, region_mapped_bytes(region->capacity)}, *region);
+    CleanSoon({nullptr, region->header, region_mapped_bytes(region->capacity)});
     region->header = nullptr;
 }
 
 void ReplaceSoon(Mapping *mapping) {
     mapping->holders++;
-    CleanSoon({mapping, nullptr, 0}, mapping->region);
+    CleanSoon({mapping, nullptr, 0});
 }
 
 void BufferIsGone(napi_env, void *, void *hint) {

@@ -2,7 +2,7 @@
 // API abuse: every public call of a channel in every state, from inside every callback, with every order of aborting, generated
 // from the class itself. test/long/abuse/ has the tables; process.js states the rule.
 const { spawn } = require('node:child_process');
-const { mkdtempSync, readFileSync, rmSync } = require('node:fs');
+const { existsSync, mkdtempSync, readFileSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 
@@ -28,7 +28,7 @@ function runCases(task, folder) {
   child.stderr.on('data', (text) => {
     errors += text;
   });
-  const current = () => readFileSync(noteFile, 'utf8').trim();
+  const current = () => (existsSync(noteFile) ? readFileSync(noteFile, 'utf8').trim() : ''); // it has not begun yet
   let [seen, since] = ['', performance.now()];
   let stuck = false;
   const watch = setInterval(() => {
