@@ -403,6 +403,31 @@ describeInBrowser('a recording of any program', () => {
     expect(await textOf('#summary')).toMatch(/^“ls file file [file ]*…” made /);
   });
 
+  test.each([
+    ['values', { text: 'é'.repeat(200_000), number: 1 }],
+    ['names', { ['x'.repeat(200_000)]: 1 }],
+    [
+      'values with control characters',
+      Object.fromEntries(Array.from({ length: 20 }, (_, i) => [i, '\0'.repeat(65_536)])),
+    ],
+  ])('of a message with very long %s, the page shows the beginning', async (_, payload) => {
+    const trace = deadlock();
+    trace.events[0].payload = payload;
+    await open(trace);
+    await page.locator('.event-row:not([hidden])').first().click();
+    const shown = await textOf('.payload');
+    expect(shown.length).toBeLessThanOrEqual(65_536); // as much as a payload in bytes
+    expect(shown).toBe(`${JSON.stringify(payload).slice(0, shown.length - 1)}…`);
+  });
+
+  test('a message of ordinary length is shown whole', async () => {
+    const trace = deadlock();
+    trace.events[0].payload = { index: 1, text: 'x'.repeat(3000), more: [1], last: null };
+    await open(trace);
+    await page.locator('.event-row:not([hidden])').first().click();
+    expect(await textOf('.payload')).toBe(`{"index":1,"text":"${'x'.repeat(3000)}","more":"…","last":"…"}`);
+  });
+
   test('markup in every text of a recording is shown as text', async () => {
     const evil = '<img src=x onerror="document.title=1"><script>alert(1)</script>';
     const trace = deadlock();
