@@ -1,7 +1,8 @@
 'use strict';
 // Lets one request in each turn of the event loop compute its answer. Some answers take milliseconds. If a hundred of them were
 // computed in one turn, every other client would wait for all of them in each of the turns that its own answer takes. The
-// connection whose last turn is the longest ago is next, so that a client with many connections does not delay a new one for long.
+// connection whose last turn is the longest ago is next, so that a connection with many requests does not delay others for long. A
+// new one counts from its first request: if it went first, a client with a new one for each request would keep all others waiting.
 
 /** @returns {import('express').RequestHandler} */
 function oneATurn() {
@@ -9,9 +10,9 @@ function oneATurn() {
   let waiting = [];
   let isScheduled = false;
   let turns = 0;
-  /** @type {WeakMap<object, number>} the last turn of each connection that has had one */
+  /** @type {WeakMap<object, number>} the last turn of each connection; of a new one, the last turn before its first request */
   const lastTurns = new WeakMap();
-  const lastTurnOf = (/** @type {{socket: object}} */ { socket }) => lastTurns.get(socket) ?? 0;
+  const lastTurnOf = (/** @type {{socket: object}} */ { socket }) => /** @type {number} */ (lastTurns.get(socket));
 
   function step() {
     waiting = waiting.filter(({ socket }) => !socket.destroyed); // nobody waits for these answers
@@ -25,6 +26,7 @@ function oneATurn() {
   }
 
   return ({ socket }, _response, next) => {
+    if (!lastTurns.has(socket)) lastTurns.set(socket, turns);
     waiting.push({ next, socket });
     if (isScheduled) return;
     setImmediate(step);

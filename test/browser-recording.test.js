@@ -403,6 +403,54 @@ describeInBrowser('a recording of any program', () => {
     expect(await textOf('#summary')).toMatch(/^“ls file file [file ]*…” made /);
   });
 
+  test.each([
+    ['values', { text: 'é'.repeat(200_000), number: 1 }],
+    ['names', { ['x'.repeat(200_000)]: 1 }],
+    [
+      'values with control characters',
+      Object.fromEntries(Array.from({ length: 20 }, (_, i) => [i, '\0'.repeat(65_536)])),
+    ],
+  ])('of a message with very long %s, the page shows the beginning', async (_, payload) => {
+    const trace = deadlock();
+    trace.events[0].payload = payload;
+    await open(trace);
+    await page.locator('.event-row:not([hidden])').first().click();
+    const shown = await textOf('.payload');
+    expect(shown.length).toBeLessThanOrEqual(65_536); // as much as a payload in bytes
+    expect(shown).toBe(`${JSON.stringify(payload).slice(0, shown.length - 1)}…`);
+  });
+
+  test('a message of ordinary length is shown whole', async () => {
+    const trace = deadlock();
+    trace.events[0].payload = { index: 1, text: 'x'.repeat(3000), more: [1], last: null };
+    await open(trace);
+    await page.locator('.event-row:not([hidden])').first().click();
+    expect(await textOf('.payload')).toBe(`{"index":1,"text":"${'x'.repeat(3000)}","more":"…","last":"…"}`);
+  });
+
+  // The page looked at all of them for each of 200 rows, which took hours.
+  test('a process may hold 190,000 descriptors of one pipe, and as many processes one each', async () => {
+    const holder = (/** @type {number} */ pid, /** @type {number} */ fd, /** @type {string} */ end) => ({
+      ...{ pid, fd, object: 0, end, from: 0 },
+    });
+    const many = (/** @type {number} */ count, /** @type {(i: number) => object} */ make) =>
+      Array.from({ length: count }, (_, i) => make(i));
+    const trace = traceOf({
+      processes: [1, 2].map((pid) => ({ pid, parent: null, name: 'x' })),
+      objects: [{ id: 0, kind: 'pipe', name: 'pipe A' }],
+      events: [callOf({ t: 0, end: 1, pid: 1, name: 'getppid' })],
+    });
+    const readers = many(200, (i) => holder(1, i, 'read'));
+    const firstRow = () => page.locator('open-descriptors tr:has(td)').first().innerText();
+    await open({ ...trace, descriptors: [...readers, ...many(190_000, (i) => holder(2, i, 'write'))] });
+    expect(await firstRow()).toMatch(/^0\s+pipe A, read end\s+x 2 \(fd 0, 1, 2, 3\)$/);
+    await open({ ...trace, descriptors: [...readers, ...many(190_000, (i) => holder(i + 2, 9, 'write'))] });
+    expect(await firstRow()).toMatch(/; 7 \(fd 9\) and 189,994 more$/);
+    const [own, others] = [many(200, (i) => holder(1, i, 'both')), many(190_000, (i) => holder(i + 2, 9, 'both'))];
+    await open({ ...trace, descriptors: [...own, ...others] });
+    expect(await firstRow()).toMatch(/^0\s+pipe A\s+x 2 \(fd 9\); .*; 7 \(fd 9\) and 189,994 more$/);
+  });
+
   test('markup in every text of a recording is shown as text', async () => {
     const evil = '<img src=x onerror="document.title=1"><script>alert(1)</script>';
     const trace = deadlock();
@@ -473,10 +521,10 @@ describeInBrowser('a recording of any program', () => {
           const recording = recordingOf(trace);
           const at = (/** @type {number} */ event) => {
             const open = openAt(recording, recording.end[event]);
+            const ends = otherEnds(recording, open);
             return open.map((/** @type {any} */ one) => {
-              const others = otherEnds(recording, open, one).map(
-                (/** @type {any} */ other) => `${other.pid}:${other.fd}`,
-              );
+              const { holders } = ends(one, 9);
+              const others = holders.flat().map((/** @type {any} */ other) => `${other.pid}:${other.fd}`);
               return `${one.pid}:${one.fd} ${one.end} < ${others.join(' ')}`;
             });
           };

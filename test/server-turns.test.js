@@ -55,12 +55,29 @@ test('an answer that asks again gets its turn', async () => {
   expect(answered).toEqual(['again']);
 });
 
-test('a connection that has had a turn waits for those that have not, and for those whose turn is longer ago', async () => {
-  const [old, other] = ['old', 'other'].map((name) => ({ name, destroyed: false }));
-  const request = (/** @type {{name: string}} */ socket) => handle({ socket }, null, () => answered.push(socket.name));
-  for (const socket of [old, old, old, other, old]) request(socket);
+/** @param {{name: string}} socket */
+const askOn = (socket) => handle({ socket }, null, () => answered.push(socket.name));
+const connection = (/** @type {string} */ name) => ({ name, destroyed: false });
+
+test('a connection with many requests waits for those whose last turn, or first request, is longer ago', async () => {
+  const [many, other] = ['many', 'other'].map(connection);
+  for (const socket of [many, many, many, many, other]) askOn(socket);
   await nextTurn();
   ask('new');
   for (let i = 0; i < 5; i++) await nextTurn();
-  expect(answered).toEqual(['old', 'other', 'new', 'old', 'old', 'old']);
+  expect(answered).toEqual(['many', 'other', 'many', 'new', 'many', 'many']);
+});
+
+test('new connections do not keep one waiting that has had a turn, however many there are', async () => {
+  const kept = connection('kept');
+  askOn(kept);
+  await nextTurn();
+  for (const name of ['a', 'b']) ask(name);
+  askOn(kept);
+  for (const name of ['c', 'd', 'e', 'f', 'g']) {
+    ask(name); // in each turn
+    await nextTurn();
+  }
+  expect(answered).toEqual(['kept', 'a', 'b', 'kept', 'c', 'd']);
+  for (let i = 0; i < 3; i++) await nextTurn();
 });

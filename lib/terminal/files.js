@@ -14,7 +14,7 @@ const {
   statSync,
   writeFileSync,
 } = require('node:fs');
-const { dirname, resolve } = require('node:path');
+const { basename, dirname, join, resolve } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
 const { flagOf } = require('./arguments.js');
 const { holdPipe, writeToPipe } = require('./pipes.js');
@@ -144,6 +144,18 @@ function checkExtent(json) {
   visit(json, 1);
 }
 
+/** A name beside the target, with only part of its name, which may be as long as the file system allows. @param {string} target */
+const temporaryBeside = (target) => join(dirname(target), `${basename(target).slice(0, 60)}.${process.pid}.tmp`);
+
+/** Ignores failures: the caller reports the error that came before. @param {string} path */
+function tryToRemove(path) {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // Its folder was replaced or locked.
+  }
+}
+
 /**
  * Writes a file atomically: a reader never sees half of it. A device or a pipe is written directly.
  * @param {string} path
@@ -155,12 +167,21 @@ function writeWhole(path, text) {
     const existing = statSync(path, { throwIfNoEntry: false });
     if (existing && !existing.isFile()) return writeFileSync(path, text);
     const target = existing ? realpathSync(path) : path; // the target of a link, not the link
-    temporary = `${target}.${process.pid}.tmp`;
+    temporary = temporaryBeside(target);
     writeFileSync(temporary, text);
     renameSync(temporary, target);
   } catch (error) {
-    if (temporary) rmSync(temporary, { force: true });
+    if (temporary) tryToRemove(temporary);
     throw cannotWrite(path, error);
+  }
+}
+
+/** False also if the status cannot be read: writeWhole() then reports why. @param {string} path */
+function isPipe(path) {
+  try {
+    return statSync(path).isFIFO();
+  } catch {
+    return false;
   }
 }
 
@@ -171,7 +192,7 @@ function writeWhole(path, text) {
  * @param {AbortSignal} [signal] an abort ends the writing into a pipe; without it, a pipe whose reader does not read keeps the process
  */
 async function writeOutput(path, text, signal) {
-  if (!statSync(path, { throwIfNoEntry: false })?.isFIFO()) return writeWhole(path, text);
+  if (!isPipe(path)) return writeWhole(path, text);
   try {
     await writeToPipe(path, text, signal);
   } catch (error) {

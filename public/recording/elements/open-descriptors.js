@@ -2,17 +2,19 @@
 // "object" (detail: the index of an object) when the user wants only the events of one.
 import { h } from '../../shared/dom.js';
 import { duration } from '../../shared/format.js';
-import { openAt, otherEnds } from '../model/descriptors.js';
+import { groupBy, openAt, otherEnds } from '../model/descriptors.js';
 import { manyProcesses, processName, shortened } from '../model/text.js';
 
 /**
  * @typedef {import('../model/types.js').Recording} Recording
  * @typedef {import('../model/types.js').Descriptor} Descriptor
+ * @typedef {ReturnType<typeof otherEnds>} OtherEnds
  */
 
 const MOST_PROCESSES = 100;
 const MOST_ROWS = 200; // of one process
-const MOST_HOLDERS = 6;
+const MOST_HOLDERS = 6; // processes
+const MOST_NUMBERS = 4; // descriptors of one holder
 
 export class OpenDescriptors extends HTMLElement {
   /** @type {Recording | null} */ recording = null;
@@ -23,11 +25,15 @@ export class OpenDescriptors extends HTMLElement {
     const { recording } = this;
     if (!recording) return this.replaceChildren();
     const open = openAt(recording, at);
+    const byProcess = groupBy(open, (one) => one.pid);
+    const ends = otherEnds(recording, open);
     const alive = recording.processes.filter(({ start, end }) => start <= at && at <= end);
     const sorted = [...alive].sort((a, b) => Number(b.pid === pid) - Number(a.pid === pid));
     const parts = sorted
       .slice(0, MOST_PROCESSES)
-      .map((process) => this.#process(process.pid, open, process.pid === pid || alive.length <= 3));
+      .map((process) =>
+        this.#process(process.pid, byProcess.get(process.pid) ?? [], ends, process.pid === pid || alive.length <= 3),
+      );
     const more = sorted.length - parts.length;
     this.replaceChildren(
       h('p', { class: 'soft' }, `At ${duration(at)}, after the selected event.`),
@@ -36,10 +42,9 @@ export class OpenDescriptors extends HTMLElement {
     );
   }
 
-  /** @param {number} pid @param {Descriptor[]} open @param {boolean} expanded */
-  #process(pid, open, expanded) {
+  /** @param {number} pid @param {Descriptor[]} own @param {OtherEnds} ends @param {boolean} expanded */
+  #process(pid, own, ends, expanded) {
     const recording = /** @type {Recording} */ (this.recording);
-    const own = open.filter((one) => one.pid === pid);
     const details = h(
       'details',
       { open: this.#opened.get(pid) ?? expanded },
@@ -52,7 +57,7 @@ export class OpenDescriptors extends HTMLElement {
     );
     const fill = () => {
       if (details.querySelector('table') || own.length === 0) return;
-      const rows = own.slice(0, MOST_ROWS).map((one) => this.#row(open, one));
+      const rows = own.slice(0, MOST_ROWS).map((one) => this.#row(one, ends));
       const head = ['fd', 'refers to', 'other end held by'].map((text) => h('th', { scope: 'col' }, text));
       details.append(h('table', {}, h('thead', {}, h('tr', {}, ...head)), h('tbody', {}, ...rows)));
       if (own.length > MOST_ROWS) details.append(h('p', { class: 'soft' }, `${own.length - MOST_ROWS} more.`));
@@ -65,8 +70,8 @@ export class OpenDescriptors extends HTMLElement {
     return details;
   }
 
-  /** @param {Descriptor[]} open @param {Descriptor} one */
-  #row(open, one) {
+  /** @param {Descriptor} one @param {OtherEnds} ends */
+  #row(one, ends) {
     const recording = /** @type {Recording} */ (this.recording);
     const { name } = recording.objects[one.object];
     const onclick = () => this.dispatchEvent(new CustomEvent('object', { detail: one.object, bubbles: true }));
@@ -77,7 +82,7 @@ export class OpenDescriptors extends HTMLElement {
       {},
       h('th', { scope: 'row' }, one.fd < 0 ? 'mapped' : String(one.fd)),
       h('td', {}, button, h('span', { class: 'soft' }, aboutText(recording.objects[one.object], one.end))),
-      h('td', {}, holdersText(recording, otherEnds(recording, open, one), one)),
+      h('td', {}, holdersText(recording, ends(one, MOST_HOLDERS), one)),
     );
   }
 }
@@ -91,27 +96,22 @@ function aboutText({ name, kind, listens, local, remote }, end) {
   return said && `, ${shortened(said, 160)}`;
 }
 
-/** @param {Recording} recording @param {Descriptor[]} holders @param {Descriptor} one */
-function holdersText(recording, holders, one) {
+/** @param {Recording} recording @param {ReturnType<OtherEnds>} found @param {Descriptor} one */
+function holdersText(recording, { holders, count }, one) {
   const { kind, peer, outside, listens, remote } = recording.objects[one.object];
   const connected = one.end === 'read' || one.end === 'write' || peer >= 0;
   if (listens || ['file', 'folder', 'device', 'terminal'].includes(kind)) return '';
-  if (holders.length === 0 && (outside || (remote && peer < 0))) return 'a process that was not recorded';
-  if (holders.length === 0) return connected ? 'no process' : '–';
-  /** @type {Map<number, number[]>} */
-  const byProcess = new Map();
-  for (const { pid, fd } of holders) byProcess.set(pid, [...(byProcess.get(pid) ?? []), fd]);
-  const texts = [...byProcess].slice(0, MOST_HOLDERS).map(([pid, fds]) => {
-    const numbers = fds
-      .filter((fd) => fd >= 0)
-      .slice(0, 4)
-      .join(', ');
+  if (count === 0 && (outside || (remote && peer < 0))) return 'a process that was not recorded';
+  if (count === 0) return connected ? 'no process' : '–';
+  const texts = holders.map((descriptors) => {
+    const [{ pid }] = descriptors;
+    const some = descriptors.slice(0, MOST_NUMBERS).map(({ fd }) => fd); // mapped ones, without a number, are last
+    const numbers = some.filter((fd) => fd >= 0).join(', ');
     const who = pid === one.pid ? 'itself' : processName(recording, pid);
     return numbers ? `${who} (fd ${numbers})` : who;
   });
-  const more = byProcess.size - texts.length;
-  const others = outside ? '; perhaps others' : '';
-  return texts.join('; ') + (more > 0 ? ` and ${more} more` : '') + others;
+  const more = count > texts.length ? ` and ${(count - texts.length).toLocaleString('en-US')} more` : '';
+  return `${texts.join('; ')}${more}${outside ? '; perhaps others' : ''}`;
 }
 
 customElements.define('open-descriptors', OpenDescriptors);

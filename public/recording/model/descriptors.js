@@ -65,17 +65,56 @@ export const openAt = ({ descriptors, durationNs }, at) =>
     .filter(({ from, until }) => from <= at && (at < until || until >= durationNs)) // one that is never closed is open at the end
     .sort((a, b) => a.pid - b.pid || Number(a.fd < 0) - Number(b.fd < 0) || a.fd - b.fd || a.object - b.object);
 
+/** @template T @template K @param {Iterable<T>} items @param {(item: T) => K} keyOf @returns {Map<K, T[]>} in the order of the items */
+export function groupBy(items, keyOf) {
+  /** @type {Map<K, T[]>} */
+  const groups = new Map();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+}
+
 /**
- * The descriptors at the other end of one: of a pipe, those with the other end; of a socket, those of its peer; of anything
- * else, those of other processes that refer to the same object.
- * @param {Recording} recording @param {Descriptor[]} open @param {Descriptor} one @returns {Descriptor[]}
+ * Who holds the other end of descriptors: of a pipe, those with the other end; of a socket, those of its peer; of anything else,
+ * other processes that refer to the same object. The holders of an object are found once, not once for each descriptor of it: one
+ * process can have thousands.
+ * @param {Recording} recording
+ * @param {Descriptor[]} open all that are open at a moment
+ * @returns {(one: Descriptor, most: number) => {holders: Descriptor[][], count: number}} the number of processes, and the
+ *   descriptors of the first of them
  */
-export function otherEnds({ objects }, open, one) {
-  const { peer } = objects[one.object];
-  if (peer >= 0 && peer !== one.object) return open.filter(({ object }) => object === peer);
-  const same = open.filter((other) => other.object === one.object && other !== one);
-  if (one.end === 'read' || one.end === 'write') return same.filter(({ end }) => end !== one.end);
-  return same.filter(({ pid }) => pid !== one.pid);
+export function otherEnds({ objects }, open) {
+  const byObject = groupBy(open, ({ object }) => object);
+  /** @type {Map<string, Map<number, Descriptor[]>>} */
+  const known = new Map();
+  const holdersOf = (/** @type {number} */ object, /** @type {string | undefined} */ exceptEnd) => {
+    const key = `${object} ${exceptEnd}`;
+    const found =
+      known.get(key) ??
+      groupBy(
+        (byObject.get(object) ?? []).filter(({ end }) => end !== exceptEnd),
+        ({ pid }) => pid,
+      );
+    known.set(key, found);
+    return found;
+  };
+  return ({ object, end, pid }, most) => {
+    const { peer } = objects[object];
+    const hasPeer = peer >= 0 && peer !== object;
+    const isOneWay = end === 'read' || end === 'write';
+    const processes = holdersOf(hasPeer ? peer : object, !hasPeer && isOneWay ? end : undefined);
+    const exceptPid = hasPeer || isOneWay ? null : pid;
+    const holders = [];
+    for (const [holder, descriptors] of processes) {
+      if (holders.length === most) break;
+      if (holder !== exceptPid) holders.push(descriptors);
+    }
+    return { holders, count: processes.size - (exceptPid !== null && processes.has(exceptPid) ? 1 : 0) };
+  };
 }
 
 /**
@@ -84,14 +123,7 @@ export function otherEnds({ objects }, open, one) {
  * @returns {(pid: number, fd: number, t: number, end: number) => number} -1 if unknown
  */
 export function objectFinder(descriptors) {
-  /** @type {Map<string, Descriptor[]>} */
-  const byNumber = new Map();
-  for (const descriptor of descriptors) {
-    const key = `${descriptor.pid} ${descriptor.fd}`;
-    const list = byNumber.get(key);
-    if (list) list.push(descriptor);
-    else byNumber.set(key, [descriptor]);
-  }
+  const byNumber = groupBy(descriptors, ({ pid, fd }) => `${pid} ${fd}`);
   for (const list of byNumber.values()) list.sort((a, b) => a.from - b.from);
   return (pid, fd, t, end) => {
     const list = byNumber.get(`${pid} ${fd}`);

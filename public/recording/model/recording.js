@@ -4,6 +4,8 @@ import { descriptorsOf, objectFinder } from './descriptors.js';
 import { Texts } from './event-texts.js';
 import { ASLEEP, DECODED, FAILED, LINE_REASONS, NEVER_RETURNED, PAYLOAD, SIGNAL, STEP } from './flags.js';
 import { lanesOf } from './lanes.js';
+import { LIMITS } from './limits.js';
+import { shortened } from './text.js';
 
 /** @typedef {import('./types.js').Recording} Recording */
 
@@ -54,19 +56,19 @@ function durationOf(trace) {
   return Math.max(last, 1);
 }
 
-/** The payload as text: a demo's is a message with fields. @param {any} payload @returns {string | null} */
-const payloadText = (payload) => {
+/** The payload as text, no longer than one in bytes may be: a demo's is a message with fields. @param {any} payload @returns {string | null} */
+function payloadText(payload) {
   if (payload === null || payload === undefined) return null;
-  return typeof payload === 'string'
-    ? payload
-    : JSON.stringify(
-        Object.fromEntries(
-          Object.entries(payload)
-            .slice(0, 20)
-            .map(([key, value]) => [key, typeof value === 'object' ? '…' : value]),
-        ),
-      );
-};
+  if (typeof payload === 'string') return payload;
+  const most = LIMITS.textCharacters;
+  const shown = (/** @type {unknown} */ value) => {
+    if (typeof value === 'string') return value.slice(0, most); // before JSON makes it longer
+    return typeof value === 'object' ? '…' : value;
+  };
+  const fields = Object.entries(payload).slice(0, 20);
+  const text = JSON.stringify(Object.fromEntries(fields.map(([key, value]) => [shown(key), shown(value)])));
+  return shortened(text, most);
+}
 
 /** The objects that the arguments and the result name: "3<pipe:[17]>". @param {any} event @param {Map<string, number>} index */
 function objectsInText({ args, result, effects }, index) {
