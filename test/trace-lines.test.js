@@ -167,6 +167,19 @@ test.each([
   ['a file: URL that is no path', "vm.runInThisContext('work()', { filename: 'file:///a%2fb.js' })"],
   ['a frozen Error', 'Object.freeze(Error); work()'],
   [
+    'a regular expression that makes promises',
+    'const { exec } = RegExp.prototype; RegExp.prototype.exec = function (text) { Promise.resolve(); return exec.call(this, text); }; work()',
+  ],
+  [
+    'a prototype that throws',
+    `const { AsyncResource } = require('node:async_hooks');
+     class Wrap extends AsyncResource { constructor() { super('PIPEWRAP'); } }
+     const trap = { getPrototypeOf() { throw new Error('trap'); } };
+     Object.setPrototypeOf(Wrap.prototype, new Proxy(AsyncResource.prototype, trap));
+     try { new Wrap(); } catch {}
+     work()`,
+  ],
+  [
     'a fixed limit of stack traces',
     "Object.defineProperty(Error, 'stackTraceLimit', { value: 5, writable: false }); work()",
   ],

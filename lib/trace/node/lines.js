@@ -120,15 +120,28 @@ function wrapMethods(handle) {
   }
 }
 
-const hook = asyncHooks.createHook({
-  init(asyncId, type, _, resource) {
+let isInside = false; // the program may have replaced a built-in function by one that creates a promise
+
+/** @param {number} asyncId @param {string} type @param {object} resource */
+function created(asyncId, type, resource) {
+  if (isInside) return;
+  isInside = true;
+  try {
     const place = currentPlace(type === 'PROMISE' ? MAX_PROMISE_FRAMES : MAX_FRAMES);
     if (place) lines.set(resource, place);
     if (HANDLES.test(type)) wrapMethods(resource);
     if (!REQUESTS.has(type)) return;
     requests.add(asyncId);
     mark(`${PREFIX}request/${asyncId}${place ? `/${textOf(place)}` : ''}`);
-  },
+  } catch {
+    // From such a function, or from a Proxy of the program: no line is better than no program.
+  } finally {
+    isInside = false;
+  }
+}
+
+const hook = asyncHooks.createHook({
+  init: (asyncId, type, _, resource) => created(asyncId, type, resource),
   before(asyncId) {
     if (requests.delete(asyncId)) mark(`${PREFIX}done/${asyncId}`);
   },

@@ -37,6 +37,8 @@ class Recorder extends Content {
     this.alive = new Map();
     /** @type {Map<number, any>} by thread */
     this.entered = new Map();
+    /** @type {Set<number>} threads that have loaded lines.js since their execve() */
+    this.preloaded = new Set();
     /** Why nothing happens, as of the last snapshot. @type {import('./stuck.js').Explanation | null} */
     this.explained = null;
     /** What ended the recording. */
@@ -179,6 +181,8 @@ class Recorder extends Content {
 
   /** Removes the calls that loaded lines.js. @param {Line} line */
   forgetPreload({ pid, tid }) {
+    if (this.preloaded.has(tid)) return; // a program makes this mark itself
+    this.preloaded.add(tid);
     const first = this.events.findLastIndex((event) => event.tid === tid && event.name === 'execve') + 1;
     const isIts = (/** @type {ProgramCall} */ { args }) => args.some((arg) => arg.includes(PRELOAD));
     const from = this.events.findIndex((event, i) => i >= first && event.tid === tid && isIts(event));
@@ -204,6 +208,7 @@ class Recorder extends Content {
     const failed = raw.result.startsWith('-');
     const number = (/** @type {number} */ i) => Number(BigInt.asIntN(32, BigInt(args[i])));
     raw.known = this.objects.list.length;
+    if (name === 'execve' && !failed) this.preloaded.delete(raw.tid);
     if (name === 'close' && !failed) raw.closed = this.descriptors.close(pid, number(0), end);
     if (name === 'close_range' && !failed && !(number(2) & CLOSE_RANGE_CLOEXEC)) {
       const last = Number(BigInt.asUintN(32, BigInt(args[1])));
