@@ -260,6 +260,8 @@ test.each([
     const worker = new Worker(source, { eval: true });
     worker.once('message', async () => {
       await worker.terminate();
+      // A thread unmaps regions.
+      for (let tries = 0; tries < 500 && left().length > 0; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
       console.log(addon !== undefined, left());
     });`;
   expect(await runScript(script).ended).toEqual({ ...success, output: 'true []\n' });

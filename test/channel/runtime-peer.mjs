@@ -84,7 +84,10 @@ const roles = {
       }
       await here.close();
     }
-    console.log(readFileSync('/proc/self/maps', 'latin1').match(/memfd:crossings/g)?.length ?? 0, 'mapped');
+    const mapped = () => readFileSync('/proc/self/maps', 'latin1').match(/memfd:crossings/g)?.length ?? 0;
+    // A thread unmaps them.
+    for (let tries = 0; tries < 500 && mapped() > 0; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
+    console.log(mapped(), 'mapped');
   },
 
   /** Ends by itself, with an unreferenced server and a closed one. */
