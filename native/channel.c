@@ -149,7 +149,7 @@ static crossings_status open_channel(int fd, const crossings_options *options, u
         return channel_give_up(channel, status == CROSSINGS_AGAIN ? CROSSINGS_TIMEOUT : status);
     bool was_readable = false;
     while ((status = channel_finish_handshake(channel, options->capacity)) == CROSSINGS_AGAIN) {
-        /* Readable, but nothing to receive: whoever has a copy of this end hides the packet. Do not spin meanwhile. */
+        /* Readable, but nothing to receive: a process with a copy of this end hides the packet. Do not spin. */
         if (was_readable)
             sleep_before_retry();
         was_readable = true;

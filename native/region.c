@@ -89,7 +89,7 @@ enum region_refusal region_map_peer(struct region *region, int fd, uint32_t max_
     if (fstat(fd, &status) || status.st_size < (off_t)(RING_HEADER_BYTES + RING_MIN_CAPACITY) ||
         !region_capacity_is_valid((uint64_t)status.st_size - RING_HEADER_BYTES))
         return REGION_BAD_SIZE;
-    /* A file can have pages beyond its end, which whoever unmaps it last frees. With its seals, it gets no more. */
+    /* A file can have pages beyond its end; the last process to unmap it frees them. Its seals allow no more. */
     uint64_t file_bytes = (uint64_t)status.st_blocks * 512;
     if (file_bytes > (uint64_t)status.st_size + most_beyond_end())
         return REGION_BAD_SIZE;

@@ -113,7 +113,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   function onReadable() {
     look();
     if (ended) return;
-    // Readable, but nothing to receive: whoever has a copy of this end hides the packet. Without a pause, this would be
+    // Readable, but nothing to receive: a process with a copy of this end hides the packet. Without a pause, this would be
     // called all the time.
     poller?.suspend();
     retry = setTimeout(() => poller?.resume(), RETRY_MS);

@@ -43,7 +43,7 @@ void ReplaceByZeros(const Mapping *mapping) {
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-// Memory of released regions. Whoever is the last to unmap a region frees its file, and a peer can make that take as
+// Memory of released regions. The last process to unmap a region frees its file. A peer can make that take as
 // long as it likes, by pages, extended attributes and memory policies, also for the region that it was sent. So a
 // thread unmaps all of them, one after the other.
 struct Released {
