@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef SCM_PIDFD
@@ -14,7 +15,9 @@
     4 /* Linux 6.5: of a socket with SO_PASSPIDFD, which the peer may have set if it has made the socket */
 #endif
 
-#define MOST_PACKETS 1024             /* taken from a socket that is about to be closed */
+#define MOST_PACKETS 1024             /* taken by a thread from a socket that is about to be closed */
+#define MOST_PACKETS_HERE 16          /* the same on the caller's thread: a full socket holds hundreds */
+#define TURN_MS 100                   /* how long a thread waits until others have closed what they have received */
 #define STACK_BYTES (256u << 10)      /* of a thread that only closes */
 #define LARGE_STACK_BYTES (64u << 20) /* address space, of which little is used */
 
@@ -56,26 +59,51 @@ static void run_all(const struct disposal *these) {
         close_slowly(these->fds[i]);
 }
 
+/* One packet holds up to 253 descriptors, and many sockets may be closed at a time. The threads receive in turn, so
+ * that they do not bring this process to its limit. They wait only for a while, because a descriptor can take for ever
+ * to close, and because a forked child may have a copy of the lock that nobody unlocks. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+static bool take_turn(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += TURN_MS * 1000000l;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return pthread_mutex_timedlock(&turn, &until) == 0;
+}
+
+/* Take a packet from a socket, and close the descriptors in it. False: that was the last one. */
+static bool run_packet(int fd) {
+    union {
+        struct cmsghdr header; /* only for its alignment */
+        char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(DISPOSAL_MOST * sizeof(int))];
+    } control;
+    struct iovec data = {NULL, 0}; /* as in disposal_drop() */
+    struct msghdr message = {
+        .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    int received[DISPOSAL_MOST];
+    if (recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
+        return errno == ECONNRESET; /* reported once, before the packets */
+    if (message.msg_controllen == 0)
+        return false;
+    size_t count = disposal_take(&message, received, 0);
+    for (size_t i = 0; i < count; i++)
+        close_slowly(received[i]);
+    return true;
+}
+
 /* Close a socket of mine that has been shut down, and the descriptors that wait in it. */
 static void run_socket(const struct disposal *this) {
-    for (int i = 0; i < MOST_PACKETS; i++) {
-        union {
-            struct cmsghdr header; /* only for its alignment */
-            char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(DISPOSAL_MOST * sizeof(int))];
-        } control;
-        struct iovec data = {NULL, 0}; /* as in disposal_drop() */
-        struct msghdr message = {
-            .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-        int received[DISPOSAL_MOST];
-        if (recvmsg(this->fds[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0 || message.msg_controllen == 0)
-            break; /* the end */
-        size_t count = disposal_take(&message, received, 0);
-        for (size_t j = 0; j < count; j++)
-            close_slowly(received[j]);
+    bool ended = false, waits = true;
+    for (int i = 0; i < MOST_PACKETS && !ended; i++) {
+        waits = waits && take_turn();
+        ended = !run_packet(this->fds[0]);
+        if (waits)
+            pthread_mutex_unlock(&turn);
     }
     run_all(this);
 }
-
 /* Let a list wait for a thread. */
 static void wait_for_thread(struct disposal *first) {
     struct disposal *last = first;
@@ -146,8 +174,8 @@ static void close_elsewhere(void (*run)(const struct disposal *), const int *fds
     errno = reason;
 }
 
-bool disposal_is_busy(void) {
-    return __atomic_load_n(&unfinished, __ATOMIC_RELAXED) > 0;
+unsigned disposal_unfinished(void) {
+    return __atomic_load_n(&unfinished, __ATOMIC_RELAXED);
 }
 
 void disposal_retry(void) {
@@ -217,7 +245,7 @@ bool disposal_empty(int fd) {
         return errno == ENOTSOCK || errno == EBADF;
     if (hides_packets(fd))
         return false;
-    for (int i = 0; i < MOST_PACKETS; i++) {
+    for (int i = 0; i < MOST_PACKETS_HERE; i++) {
         struct iovec data = {NULL, 0}; /* as in disposal_drop() */
         struct msghdr message = {
             .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};

@@ -25,12 +25,14 @@ size_t disposal_take(struct msghdr *message, int *fds, size_t count);
 void disposal_close_received(const int *fds, size_t count, bool is_mapped);
 /* Take the packet that was peeked at. */
 void disposal_drop(int fd);
-/* Take the packets that wait in a connected socket, and leave SO_PASSCRED set. False: descriptors wait in it, the
- * packets do not end, or some of them cannot be seen. Descriptors are never received, because a process at its limit of
- * descriptors receives them only in part, and the kernel would close the others on this thread. */
+/* Take the packets that wait in a connected socket, and leave SO_PASSCRED set. False: descriptors wait in it, there are
+ * more packets than a peer has reason to send, or some of them cannot be seen. Descriptors are never received, because
+ * a process at its limit of descriptors receives them only in part, and the kernel would close the others on this
+ * thread.
+ */
 bool disposal_empty(int fd);
-/* Are there descriptors that other threads have not closed yet? */
-bool disposal_is_busy(void);
+/* How many sockets, and lists of descriptors, have other threads not closed yet? */
+unsigned disposal_unfinished(void);
 /* Start a thread for descriptors for which none could be started before. Call it now and then. */
 void disposal_retry(void);
 /* Close a descriptor on a thread of its own. */

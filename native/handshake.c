@@ -164,7 +164,8 @@ static enum handshake_status check_hello(const struct hello *hello, int memory, 
 }
 
 /* Let the kernel refuse further descriptors, if it can, and take the packets that were sent before. False: descriptors
- * wait in the socket. Nobody sleeps before the end of the handshake, so no ring that is taken here was needed. */
+ * wait in the socket, or hundreds of packets. Nobody sleeps before the end of the handshake, so no ring that is taken
+ * here was needed. */
 static bool refuse_descriptors(int fd) {
     int off = 0;
     setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
@@ -173,12 +174,16 @@ static bool refuse_descriptors(int fd) {
     return emptied;
 }
 
-/* The packet is looked at before it is taken. So the kernel never closes the last reference to a descriptor that the
- * peer has passed, which can block this thread; see disposal.h. */
+/* The packet is looked at before it is taken, and of more than a few descriptors most are not received at all: they
+ * stay in the socket, which is then closed by another thread. So the kernel never closes the last reference to a
+ * descriptor that the peer has passed, which can block this thread; see disposal.h. */
 enum handshake_status handshake_receive_most(int fd, bool authenticated, uint32_t max_capacity, struct region *peer,
                                              char *reason) {
     struct hello hello = {0};
-    union disposal_control control;
+    union {
+        struct cmsghdr header; /* only for its alignment */
+        char bytes[128];       /* what the maker of the socket may have asked for, and a few descriptors */
+    } control;
     int received[DISPOSAL_MOST];
     struct iovec data = {&hello, sizeof hello};
     struct msghdr message = {
@@ -208,14 +213,14 @@ enum handshake_status handshake_receive_most(int fd, bool authenticated, uint32_
     size_t expected = is_ours ? hello_bytes(hello.flags) : hello_bytes(0);
     bool agreed = !is_ours || agree(fd, &hello, authenticated, reason);
     if (agreed && (got != (ssize_t)expected || message.msg_flags & MSG_TRUNC || incomplete || count != 1))
-        snprintf(reason, HANDSHAKE_REASON_BYTES, "expected a hello of %zu bytes and 1 descriptor; got %zd and %zu",
-                 expected, got, count);
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "expected a hello of %zu bytes and 1 descriptor; got %zd and %s%zu",
+                 expected, got, incomplete ? "more than " : "", count);
     else if (agreed)
         answer = check_hello(&hello, received[0], max_capacity, peer, reason);
     int saved_errno = errno;
     if (answer == HANDSHAKE_OK && !refuse_descriptors(fd)) {
         region_release(peer); /* not the last to hold the file: its descriptor is still open */
-        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer sent descriptors after its hello");
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer sent descriptors, or too much else, after its hello");
         answer = HANDSHAKE_PROTOCOL;
     }
     disposal_close_received(received, count, answer == HANDSHAKE_OK);

@@ -93,7 +93,7 @@ static bool out_of_descriptors(crossings_status status) {
 /* Peers whose hellos were refused have brought this process to its limit of descriptors. Other threads are closing
  * them: wait a little, then look again. */
 static bool can_wait_for_descriptors(void) {
-    if (!disposal_is_busy())
+    if (disposal_unfinished() == 0)
         return false;
     sleep_before_retry();
     return true;

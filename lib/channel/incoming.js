@@ -12,7 +12,10 @@ const { PENDING } = require('./waiters.js');
 const MAX_BATCH_BYTES = 2 ** 20; // copied before other channels, timers and I/O get a turn
 const ENDED = Symbol('ended'); // returned instead of a message after the peer has closed and all its messages have been read
 
-/** @typedef {import('./arrivals.js').Memory} Memory */
+/**
+ * @typedef {import('./arrivals.js').Memory} Memory
+ * @typedef {import('./waiters.js').Group} Group
+ */
 
 class Incoming {
   #connection;
@@ -21,6 +24,11 @@ class Incoming {
   #pump;
   #pacer;
   #decode;
+  /** Ends an iterator's calls of next() that wait: all of them, before one could get a message. @param {Group} waiting */
+  #end = (waiting) => {
+    this.#pump.receivers.endGroup(waiting, END);
+    this.#pump.runSoon();
+  };
   #looked = false; // did the last #receiveNow() poll the ring without finding a message?
 
   /**
@@ -105,12 +113,12 @@ class Incoming {
    * @param {AbortSignal | undefined} signal
    * @param {(message: unknown) => unknown} wrap converts a message, or ENDED, into the promise's value
    * @param {Memory} [memory] where to copy it
-   * @param {import('./iterators.js').Ends} [ends] of the iterator
+   * @param {Group} [group] of the iterator
    * @returns {Promise<any>}
    */
-  receive(signal, wrap, memory, ends = undefined) {
+  receive(signal, wrap, memory, group = undefined) {
     throwIfAborted(signal);
-    return this.#receiveNow(wrap, memory) ?? this.#wait(signal, wrap, memory, ends);
+    return this.#receiveNow(wrap, memory) ?? this.#wait(signal, wrap, memory, group);
   }
 
   /**
@@ -118,18 +126,18 @@ class Incoming {
    * @param {AbortSignal | undefined} signal
    * @param {(message: unknown) => unknown} wrap
    * @param {Memory | undefined} memory
-   * @param {import('./iterators.js').Ends | undefined} ends
+   * @param {Group | undefined} group
    * @returns {Promise<any>}
    */
-  #wait(signal, wrap, memory, ends) {
+  #wait(signal, wrap, memory, group) {
     if (!this.#connection.isReadable) this.#connection.throwError();
     const attempt = () => {
       const later = this.attempt(memory);
       return later === PENDING ? PENDING : wrap(later);
     };
-    // return() ends several calls, and none of them may get a message after another has ended.
-    const left = () => (ends === undefined ? this.#pump.run() : this.#pump.runSoon());
-    const received = this.#pump.receivers.add(attempt, signal, left, ends);
+    const { receivers } = this.#pump;
+    const received =
+      group === undefined ? receivers.add(attempt, signal, () => this.#pump.run()) : receivers.addTo(group, attempt);
     this.#pump.begin(this.#looked);
     return received;
   }
@@ -145,7 +153,7 @@ class Incoming {
     const arrivals = this.#arrivals;
     const { receivers } = this.#pump;
     const isPlain = this.#decode === undefined;
-    return iterator((ends) => {
+    return iterator((group) => {
       // Fast path for bursts: a message has already arrived. #next() handles every other case.
       if (isPlain && receivers.size === 0 && turn.take()) {
         try {
@@ -155,8 +163,8 @@ class Incoming {
           return Promise.reject(error);
         }
       }
-      return this.#next(toResult, undefined, ends);
-    });
+      return this.#next(toResult, undefined, group);
+    }, this.#end);
   }
 
   /**
@@ -171,7 +179,7 @@ class Incoming {
     const memory = this.#newReusedSlab();
     const result = { value: /** @type {unknown} */ (undefined), done: /** @type {const} */ (false) };
     const received = Promise.resolve(result);
-    return iterator((ends) => {
+    return iterator((group) => {
       memory.clear();
       if (isPlain && receivers.size === 0 && turn.take()) {
         try {
@@ -184,8 +192,8 @@ class Incoming {
           return Promise.reject(error);
         }
       }
-      return this.#next(toResult, memory, ends);
-    });
+      return this.#next(toResult, memory, group);
+    }, this.#end);
   }
 
   /** Memory for messages that are valid until the next ones are asked for. */
@@ -208,13 +216,13 @@ class Incoming {
       failure = this.#fill(batch, max, memory);
       return { value: batch, done: false };
     };
-    return iterator((ends) => {
+    return iterator((group) => {
       memory?.clear();
-      if (failure === undefined) return this.#next(toBatch, memory, ends);
+      if (failure === undefined) return this.#next(toBatch, memory, group);
       const { error } = failure;
       failure = undefined;
       return Promise.reject(error).catch((reason) => endOrThrow(reason, this.#isClosedHere()));
-    });
+    }, this.#end);
   }
 
   /** Append the available messages to a batch. @param {unknown[]} batch @param {number} max @param {Memory | undefined} memory */
@@ -244,13 +252,13 @@ class Incoming {
   /**
    * @param {(message: unknown) => any} wrap
    * @param {Memory | undefined} memory where to copy the message
-   * @param {import('./iterators.js').Ends} ends
+   * @param {Group} group
    * @returns {Promise<IteratorResult<any, undefined>>}
    */
-  #next(wrap, memory, ends) {
+  #next(wrap, memory, group) {
     try {
       if (this.#isClosedHere()) return Promise.resolve(END);
-      const result = this.receive(undefined, wrap, memory, ends);
+      const result = this.receive(undefined, wrap, memory, group);
       // close() can interrupt only a pending receive. A result that is already there needs no catch().
       return this.#pump.receivers.size === 0
         ? result

@@ -1,24 +1,26 @@
 'use strict';
 // Async iterators over a channel's messages, one at a time or in batches.
 const { CrossingsError } = require('./errors.js');
+const { Queue } = require('./queue.js');
 
 const END = Object.freeze({ value: undefined, done: /** @type {const} */ (true) });
 
-/** @typedef {Set<(end: typeof END) => void>} Ends end the calls of next() that wait */
+/** @typedef {import('./waiters.js').Group} Group the calls of next() that wait */
 
 /**
  * An async iterator that leaves the channel open when the loop exits early. A next() that still waits then ends, too: it must not
  * take a message that nobody gets.
- * @param {(ends: Ends) => Promise<IteratorResult<any, undefined>>} next
+ * @param {(waiting: Group) => Promise<IteratorResult<any, undefined>>} next
+ * @param {(waiting: Group) => void} end ends those that wait
  * @returns {AsyncIterableIterator<any>}
  */
-function iterator(next) {
-  /** @type {Ends} */
-  const ends = new Set();
+function iterator(next, end) {
+  /** @type {Group} */
+  const waiting = new Queue();
   return {
-    next: () => next(ends),
+    next: () => next(waiting),
     async return() {
-      for (const end of ends) end(END);
+      end(waiting);
       return END;
     },
     [Symbol.asyncIterator]() {

@@ -143,6 +143,10 @@ class SocketClients {
     this.#server.unref();
   }
 
+  isBusy() {
+    return false;
+  }
+
   accept() {
     const client = this.#next();
     client?.leave();

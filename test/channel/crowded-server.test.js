@@ -2,6 +2,8 @@
 // A server that has too much: too few descriptors, too many clients that say nothing, too many channels nobody accepts.
 const { spawn, spawnSync } = require('node:child_process');
 const { chmodSync } = require('node:fs');
+const { join } = require('node:path');
+const { compile } = require('../hostile/build.js');
 const { closing, crossings, errorWith, folder, library, newPath, pause, success, watch } = require('./support.js');
 const { built, root, until } = require('../support.js');
 const { native } = require('../../lib/channel/native.js');
@@ -325,4 +327,35 @@ test('a server without descriptors survives silent clients that all say hello at
   expect(await ended).toEqual({ status: 0, signal: null });
   for (const fd of clients) native.closeFd(fd);
   for (const { handle, buffer } of regions) native.releaseRegion(handle, buffer);
+});
+
+// 253 descriptors with each hello. Closing them takes longer than receiving them.
+test('clients that pass many descriptors leave enough for the rest of the program', async () => {
+  const program = compile(join(folder, 'handshakes'), ['test/hostile/handshakes.c'], ['-O1']);
+  const path = newPath();
+  const child = runLimited(
+    `${serverScript(path)}
+    (async () => {
+      const server = await opening;
+      // Another thread sees what the event loop's thread and those that close descriptors leave to it.
+      const other = new (require('node:worker_threads').Worker)(
+        \`const { closeSync, openSync } = require('node:fs');
+        for (;;) closeSync(openSync('/dev/null'));\`,
+        { eval: true },
+      );
+      let failure = 'none';
+      other.on('error', ({ code }) => (failure = code));
+      await new Promise((resolve) => other.on('online', resolve));
+      console.log('ready');
+      while (server.refusals.count < 400) await pause(1);
+      await other.terminate();
+      console.log(failure);
+      await server.close();
+    })();`,
+    1000,
+  );
+  await child.ready;
+  const client = watch(spawn(program, [path, '400', '1', '9 or 250 descriptors']));
+  expect((await client.ended).status).toBe(0);
+  expect(await child.ended).toEqual({ ...success, output: 'ready\nnone\n' });
 });

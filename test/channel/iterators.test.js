@@ -47,19 +47,13 @@ describe.each([
 
 test('calls that were ended are forgotten', async () => {
   const { Waiters, PENDING } = require('../../lib/channel/waiters.js');
+  const { Queue } = require('../../lib/channel/queue.js');
   const waiters = new Waiters();
-  const ends = new Set();
-  const waiting = [1, 2, 3].map(() =>
-    waiters.add(
-      () => PENDING,
-      undefined,
-      () => {},
-      ends,
-    ),
-  );
-  for (const end of ends) end('ended');
+  const group = new Queue();
+  const waiting = [1, 2, 3].map(() => waiters.addTo(group, () => PENDING));
+  waiters.endGroup(group, 'ended');
   expect(await Promise.all(waiting)).toEqual(['ended', 'ended', 'ended']);
-  expect([waiters.size, ends.size]).toEqual([0, 0]);
+  expect([waiters.size, group.size]).toEqual([0, 0]);
 });
 
 test('a program ends although it has left an iterator whose next() waited', async () => {

@@ -1,7 +1,7 @@
 /*
- * A client that abuses the handshake of a server: handshakes PATH COUNT SEED. It connects COUNT times and each time
- * does one of the things below, in random order; up to MAX_KEPT connections that say nothing more stay open. Prints the
- * number of attempts of each kind as one line of JSON.
+ * A client that abuses the handshake of a server: handshakes PATH COUNT SEED [KIND]. It connects COUNT times and each
+ * time does one of the things below, in random order, or always KIND; up to MAX_KEPT connections that say nothing more
+ * stay open. Prints the number of attempts of each kind as one line of JSON.
  */
 #include "../../native/region.h"
 
@@ -313,13 +313,18 @@ static const struct {
 int main(int count, char **arguments) {
     enum { ATTACKS = sizeof attacks / sizeof attacks[0] };
     unsigned done[ATTACKS] = {0};
-    if (count != 4)
+    uint32_t only = 0;
+    while (count == 5 && only < ATTACKS && strcmp(attacks[only].name, arguments[4]) != 0)
+        only++;
+    if (count < 4 || count > 5 || only == ATTACKS)
         return 2;
     path = arguments[1];
     long attempts = strtol(arguments[2], NULL, 10);
     state = strtoull(arguments[3], NULL, 10) * 2654435761u + 1;
     for (long i = 0; i < attempts; i++) {
         uint32_t which = i < ATTACKS ? (uint32_t)i : below(ATTACKS); /* each at least once */
+        if (count == 5)
+            which = only;
         attacks[which].attack();
         done[which]++;
     }
