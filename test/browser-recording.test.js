@@ -347,6 +347,28 @@ describeInBrowser('a recording of any program', () => {
         }),
         /^A recording must have at most 4,000 threads to be opened here; this one has 4,00\d\.$/,
       ],
+      [
+        'too many descriptors, which processes inherit',
+        broken({
+          stuck: null,
+          descriptors: undefined,
+          processes: many(1000),
+          objects: [{ id: 'null', kind: 'file', name: '/dev/null' }],
+          events: [...Array(5), ...many(999)].map((child, t) =>
+            callOf({
+              ...events[0],
+              t,
+              end: t + 0.5,
+              pid: 1,
+              tid: 1,
+              effects: child
+                ? [{ do: 'fork', pid: child.pid + 1 }]
+                : Array.from({ length: 64 }, (_, fd) => ({ do: 'open', fd: t * 64 + fd, object: 'null' })),
+            }),
+          ),
+        }),
+        /^A recording must open at most 200,000 descriptors to be opened here; the effects of this one open more\.$/,
+      ],
       ['no effect', event({ effects: [null] }), /^events\[0\]\.effects\[0\] must be an object; got null\.$/],
       ['too many events', broken({ events: Array(500_001).fill(0) }), /^events must have at most 500,000 entries/],
       [

@@ -1,5 +1,7 @@
 // Which process holds which descriptor when. New recordings list the intervals; those of the demos state what each event opened
 // and closed, from which the intervals follow.
+import { refuse } from './check.js';
+import { LIMITS } from './limits.js';
 
 /**
  * @typedef {import('./types.js').Recording} Recording
@@ -29,6 +31,11 @@ function fromEffects(trace, index, until) {
     return mine;
   };
   const open = (/** @type {string} */ key, /** @type {Descriptor} */ descriptor) => {
+    if (all.length >= LIMITS.descriptors) {
+      refuse(
+        `A recording must open at most ${LIMITS.descriptors.toLocaleString('en-US')} descriptors to be opened here; the effects of this one open more.`,
+      );
+    }
     close(descriptor.pid, key, descriptor.from);
     of(descriptor.pid).set(key, descriptor);
     all.push(descriptor);
