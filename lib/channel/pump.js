@@ -47,7 +47,7 @@ class Pump {
   #undecided = 0; // turns in a row without progress after the end, see #isUndecided()
   #stepsUndecided = 0; // the value of #steps() at that time
   place = -1; // in the lookout
-  unreferenced = false; // see keepAlive()
+  #unreferenced = false; // see keepAlive()
   receivers = new Waiters();
   senders = new Waiters();
   sleeps = 0;
@@ -95,9 +95,20 @@ class Pump {
 
   /** Set whether pending calls keep the process alive. They do at first. @param {boolean} yes */
   keepAlive(yes) {
-    this.unreferenced = !yes;
+    this.#unreferenced = !yes;
     this.run();
     if (this.#phase === LOOKING) lookout.schedule(); // the next look may depend on a timer that does not keep the process alive
+  }
+
+  /**
+   * Must what this channel waits for not keep the process alive? Nor does it if only refusals wait for room, of requests for which
+   * there is no handler: a peer that reads nothing would keep alive a program that has ended.
+   */
+  get unreferenced() {
+    return (
+      this.#unreferenced ||
+      ((this.#wanted() & FOR_DATA) === 0 && this.senders.size <= this.#requests.responder.refusals)
+    );
   }
 
   /** The doorbell has rung, or the peer has closed or died. */

@@ -19,6 +19,7 @@ class Responder {
   #openBytes = 0; // their payloads
   #waitingBytes = 0; // responses and refusals that wait for room in the ring
   begun = 0; // responses, so far
+  refusals = 0; // that wait for room
   #atWork = 0; // calls of the handler whose promise is pending
   /** @type {InstanceType<typeof Queue<{number: number, payload: Buffer}>>} requests that wait for one of them */ #waiting =
     new Queue();
@@ -149,7 +150,9 @@ class Responder {
   #refuse(number, length, error) {
     const refusal = refusalOf(error);
     this.#waitingBytes += refusal.length;
+    this.refusals++;
     this.#send(refusal, KIND.REFUSAL, number, (failure) => {
+      this.refusals--;
       this.#written(length, refusal.length);
       // Sending fails only if the channel has ended. The requester is gone then, so that error is ignored.
       if (failure !== undefined && !(failure instanceof CrossingsError)) throw failure;

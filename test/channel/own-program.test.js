@@ -1,6 +1,7 @@
 'use strict';
 // What the program itself does to a channel: signals with members of their own, memory that changes or goes while it is in use,
 // timers that a test library has replaced, modules that are loaded again, and handlers of the 'exit' event.
+const { spawn } = require('node:child_process');
 const { closing, crossings, errorWith, library, newPath, pair, runScript, success } = require('./support.js');
 
 /** A signal with a member of its own that throws. @param {string} name */
@@ -261,4 +262,30 @@ test("what is sent in a handler of the 'exit' event is published", async () => {
       if (received.join() !== 'one,two') console.log(received);
     })();`;
   expect(await runScript(script).ended).toEqual(success);
+});
+
+// Only refusals waited for room, and kept the program alive until its peer read them.
+test('a program without a handler ends, although its peer sends requests and reads no refusal', async () => {
+  const path = newPath();
+  const peer = `
+    const { listen } = require(${library});
+    const { readSync, writeSync } = require('node:fs');
+    (async () => {
+      const channel = await (await listen(process.argv[1])).accept();
+      for (let i = 0; i < 5000; i++) channel.request('a').catch(() => {});
+      channel.trySend('the last one');
+      readSync(0, Buffer.alloc(1)); // blocked until the other program has ended
+      process.exit();
+    })();`;
+  const script = `
+    const { connect } = require(${library});
+    (async () => {
+      const channel = await connect(${JSON.stringify(path)}, { capacity: 65536 });
+      if (String(await channel.receive()) !== 'the last one') throw new Error('another message');
+      if (channel.stats().messagesSent > 4000) throw new Error('all refusals had room');
+    })();`;
+  const blocked = spawn(process.execPath, ['-e', peer, path], { stdio: ['pipe', 'inherit', 'inherit'] });
+  const ended = await runScript(script).ended;
+  blocked.stdin.end('x');
+  expect(ended).toEqual(success);
 });
