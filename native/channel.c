@@ -1,6 +1,7 @@
 /* Opening and closing a channel: options, the steps of the handshake, and what a status means. */
 #include "channel.h"
 #include "deadline.h"
+#include "disposal.h"
 #include "listener.h"
 
 #include <errno.h>
@@ -46,6 +47,12 @@ crossings_status channel_status_of(enum handshake_status handshake) {
 
 crossings_status channel_give_up(crossings_channel *channel, crossings_status status) {
     int reason = errno;
+    struct region *regions[] = {&channel->mine, &channel->peer};
+    for (int i = 0; i < 2; i++)
+        if (regions[i]->header)
+            disposal_unmap_later(regions[i]->header, region_mapped_bytes(regions[i]->capacity));
+    channel->mine.header = channel->peer.header = NULL;
+    channel->writer.mine = NULL; /* crossings_close() must not write there */
     crossings_close(channel);
     errno = reason;
     return status;

@@ -50,7 +50,8 @@ crossings_status channel_begin_handshake(int fd, const crossings_options *option
 /* Finish a handshake: receive the peer's region, and send mine. CROSSINGS_AGAIN: the peer's has not arrived. */
 crossings_status channel_finish_handshake(crossings_channel *channel, uint32_t capacity);
 
-/* Close a channel, keeping errno, and return `status`. */
+/* Close a channel that was never returned to the program, keeping errno, and return `status`. The peer may decide how
+ * long freeing the regions takes, also the one that it was sent: another thread does it. */
 crossings_status channel_give_up(crossings_channel *channel, crossings_status status);
 
 crossings_status channel_status_of(enum handshake_status handshake);

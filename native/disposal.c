@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #ifndef SCM_PIDFD
@@ -15,9 +15,7 @@
     4 /* Linux 6.5: of a socket with SO_PASSPIDFD, which the peer may have set if it has made the socket */
 #endif
 
-#define MOST_PACKETS 1024             /* taken by a thread from a socket that is about to be closed */
-#define MOST_PACKETS_HERE 16          /* the same on the caller's thread: a full socket holds hundreds */
-#define TURN_MS 100                   /* how long a thread waits until others have closed what they have received */
+#define MOST_PACKETS 16               /* taken from a socket that is about to be closed; a full one holds hundreds */
 #define STACK_BYTES (256u << 10)      /* of a thread that only closes */
 #define LARGE_STACK_BYTES (64u << 20) /* address space, of which little is used */
 
@@ -36,9 +34,11 @@ size_t disposal_take(struct msghdr *message, int *fds, size_t count) {
 
 struct disposal {
     struct disposal *next;
-    pid_t process; /* in a forked child, the same numbers may be other descriptors */
-    void (*run)(const struct disposal *);
-    size_t count;
+    pid_t
+        process; /* in a forked child, the same numbers may be other descriptors, and the same addresses other memory */
+    void *memory; /* to unmap, or NULL */
+    size_t bytes;
+    size_t count; /* of the descriptors to close */
     int fds[];
 };
 
@@ -54,56 +54,13 @@ static void close_slowly(int fd) {
     close(fd);
 }
 
-static void run_all(const struct disposal *these) {
-    for (size_t i = 0; i < these->count; i++)
-        close_slowly(these->fds[i]);
+static void run(const struct disposal *this) {
+    for (size_t i = 0; i < this->count; i++)
+        close_slowly(this->fds[i]);
+    if (this->memory)
+        munmap(this->memory, this->bytes);
 }
 
-/* One packet holds up to 253 descriptors, and many sockets may be closed at a time. The threads receive in turn, so
- * that they do not bring this process to its limit. They wait only for a while, because a descriptor can take for ever
- * to close, and because a forked child may have a copy of the lock that nobody unlocks. */
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-
-static bool take_turn(void) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += TURN_MS * 1000000l;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    return pthread_mutex_timedlock(&turn, &until) == 0;
-}
-
-/* Take a packet from a socket, and close the descriptors in it. False: that was the last one. */
-static bool run_packet(int fd) {
-    union {
-        struct cmsghdr header; /* only for its alignment */
-        char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(DISPOSAL_MOST * sizeof(int))];
-    } control;
-    struct iovec data = {NULL, 0}; /* as in disposal_drop() */
-    struct msghdr message = {
-        .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-    int received[DISPOSAL_MOST];
-    if (recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
-        return errno == ECONNRESET; /* reported once, before the packets */
-    if (message.msg_controllen == 0)
-        return false;
-    size_t count = disposal_take(&message, received, 0);
-    for (size_t i = 0; i < count; i++)
-        close_slowly(received[i]);
-    return true;
-}
-
-/* Close a socket of mine that has been shut down, and the descriptors that wait in it. */
-static void run_socket(const struct disposal *this) {
-    bool ended = false, waits = true;
-    for (int i = 0; i < MOST_PACKETS && !ended; i++) {
-        waits = waits && take_turn();
-        ended = !run_packet(this->fds[0]);
-        if (waits)
-            pthread_mutex_unlock(&turn);
-    }
-    run_all(this);
-}
 /* Let a list wait for a thread. */
 static void wait_for_thread(struct disposal *first) {
     struct disposal *last = first;
@@ -119,7 +76,7 @@ static void *run_thread(void *argument) {
     struct disposal *these = argument;
     while (these) {
         if (these->process == getpid())
-            these->run(these);
+            run(these);
         free(these);
         __atomic_fetch_sub(&unfinished, 1, __ATOMIC_RELAXED);
         /* Pairs with the release in wait_for_thread(). The others go back, because this thread may wait for long now.
@@ -152,23 +109,24 @@ bool disposal_start_thread(void *(*run)(void *), void *argument) {
     return !failed;
 }
 
-/* Close descriptors on a new thread. If none can be started, because a peer has brought this process to its limit of
- * threads, they stay open until there is one. */
-static void close_elsewhere(void (*run)(const struct disposal *), const int *fds, size_t count) {
+/* Hand over to a new thread. If none can be started, because a peer has brought this process to its limit of threads,
+ * what is left of it waits until there is one. */
+static void dispose_elsewhere(struct disposal this, const int *fds) {
     int reason = errno;
-    struct disposal *these = malloc(sizeof *these + count * sizeof fds[0]);
-    if (!these) {
-        for (size_t i = 0; i < count; i++)
-            close_slowly(fds[i]); /* no memory either: this thread may wait */
+    struct disposal *these = malloc(sizeof *these + this.count * sizeof fds[0]);
+    if (!these) { /* no memory either: this thread may wait */
+        for (size_t i = 0; i < this.count; i++)
+            close_slowly(fds[i]);
+        if (this.memory)
+            munmap(this.memory, this.bytes);
         errno = reason;
         return;
     }
     __atomic_fetch_add(&unfinished, 1, __ATOMIC_RELAXED);
-    these->next = NULL;
+    *these = this;
     these->process = getpid();
-    these->run = run;
-    these->count = count;
-    memcpy(these->fds, fds, count * sizeof fds[0]);
+    if (this.count > 0)
+        memcpy(these->fds, fds, this.count * sizeof fds[0]);
     if (!disposal_start_thread(run_thread, these))
         wait_for_thread(these);
     errno = reason;
@@ -194,11 +152,11 @@ void disposal_retry(void) {
 }
 
 void disposal_close_later(int fd) {
-    close_elsewhere(run_all, &fd, 1);
+    dispose_elsewhere((struct disposal){.count = 1}, &fd);
 }
 
-void disposal_close_socket_later(int fd) {
-    close_elsewhere(run_socket, &fd, 1);
+void disposal_unmap_later(void *memory, size_t bytes) {
+    dispose_elsewhere((struct disposal){.memory = memory, .bytes = bytes}, NULL);
 }
 
 /* Can the descriptor of a mapped memfd be closed at once? close() looks through all record locks; this process has
@@ -215,7 +173,7 @@ void disposal_close_received(const int *fds, size_t count, bool is_mapped) {
     if (is_mapped && count == 1 && is_quick(fds[0]))
         close(fds[0]);
     else if (count > 0)
-        close_elsewhere(run_all, fds, count);
+        dispose_elsewhere((struct disposal){.count = count}, fds);
     errno = reason;
 }
 
@@ -245,7 +203,7 @@ bool disposal_empty(int fd) {
         return errno == ENOTSOCK || errno == EBADF;
     if (hides_packets(fd))
         return false;
-    for (int i = 0; i < MOST_PACKETS_HERE; i++) {
+    for (int i = 0; i < MOST_PACKETS; i++) {
         struct iovec data = {NULL, 0}; /* as in disposal_drop() */
         struct msghdr message = {
             .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};

@@ -28,17 +28,17 @@ void disposal_drop(int fd);
 /* Take the packets that wait in a connected socket, and leave SO_PASSCRED set. False: descriptors wait in it, there are
  * more packets than a peer has reason to send, or some of them cannot be seen. Descriptors are never received, because
  * a process at its limit of descriptors receives them only in part, and the kernel would close the others on this
- * thread.
- */
+ * thread. */
 bool disposal_empty(int fd);
-/* How many sockets, and lists of descriptors, have other threads not closed yet? */
+/* How much is left to other threads: descriptors, lists of them, and mappings? A peer can make some of it last. */
 unsigned disposal_unfinished(void);
-/* Start a thread for descriptors for which none could be started before. Call it now and then. */
+/* Start a thread for what had to wait because none could be started. Call it now and then. */
 void disposal_retry(void);
-/* Close a descriptor on a thread of its own. */
+/* Close a descriptor on a thread of its own. What waits in a socket is closed with it: it is not received first, so it
+ * takes no numbers of this process, however long the thread waits. */
 void disposal_close_later(int fd);
-/* The same for a connected socket that has been shut down, and for the descriptors that wait in it. */
-void disposal_close_socket_later(int fd);
+/* Unmap memory on a thread of its own. */
+void disposal_unmap_later(void *memory, size_t bytes);
 /* Start a detached thread for such work, which gets none of the program's signals. False: it cannot be started. */
 bool disposal_start_thread(void *(*run)(void *), void *argument);
 

@@ -45,14 +45,16 @@ void handshake_close(int fd) {
     if (disposal_empty(fd))
         close(fd);
     else
-        disposal_close_socket_later(fd);
+        disposal_close_later(fd);
     errno = reason;
 }
 
-/* Whoever has made a socket may have set options. These would pass a descriptor with each packet, or hide the hello or
- * the rings of the doorbell. */
+/* Whoever has made a socket may have set options. These would pass something else with each packet, or hide the hello
+ * or the rings of the doorbell. */
 static void reset_options(int fd) {
     int off = 0, start = -1;
+    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
+    setsockopt(fd, SOL_SOCKET, SO_PASSSEC, &off, sizeof off);
     setsockopt(fd, SOL_SOCKET, SO_PASSPIDFD, &off, sizeof off);
     setsockopt(fd, SOL_SOCKET, SO_PEEK_OFF, &start, sizeof start);
     setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &off, sizeof off); /* fails if there is none */
@@ -174,15 +176,15 @@ static bool refuse_descriptors(int fd) {
     return emptied;
 }
 
-/* The packet is looked at before it is taken, and of more than a few descriptors most are not received at all: they
- * stay in the socket, which is then closed by another thread. So the kernel never closes the last reference to a
- * descriptor that the peer has passed, which can block this thread; see disposal.h. */
+/* The packet is looked at before it is taken, and no more than one descriptor too many is received. So the kernel never
+ * closes the last reference to a descriptor that the peer has passed, which can block this thread, and the others stay
+ * in the socket; see disposal.h. */
 enum handshake_status handshake_receive_most(int fd, bool authenticated, uint32_t max_capacity, struct region *peer,
                                              char *reason) {
     struct hello hello = {0};
     union {
         struct cmsghdr header; /* only for its alignment */
-        char bytes[128];       /* what the maker of the socket may have asked for, and a few descriptors */
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
     } control;
     int received[DISPOSAL_MOST];
     struct iovec data = {&hello, sizeof hello};

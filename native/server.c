@@ -11,6 +11,7 @@
 
 #define LOCK_MS 1000      /* time to get the folder's lock before listening without it */
 #define MAX_HANDSHAKES 64 /* of one server at the same time */
+#define MAX_WAITS 40      /* of 5 ms each, for descriptors that other threads are closing */
 
 struct crossings_server {
     struct process owner; /* as in a channel */
@@ -23,6 +24,7 @@ struct crossings_server {
         uint64_t deadline;
     } handshakes[MAX_HANDSHAKES];
     int count;
+    int waits; /* for descriptors, since a client was accepted or has finished */
 };
 
 static crossings_status start_listening(const char *path, const crossings_options *given, crossings_server **result) {
@@ -60,6 +62,11 @@ crossings_status crossings_listen(const char *path, const crossings_options *opt
     return status;
 }
 
+/* Was the client's hello received, but not answered yet? */
+static bool has_hello(const crossings_server *server, int index) {
+    return server->handshakes[index].channel->peer.header != NULL;
+}
+
 /* Remove a handshake from the list and return its channel. */
 static crossings_channel *take_handshake(crossings_server *server, int index) {
     crossings_channel *channel = server->handshakes[index].channel;
@@ -67,6 +74,10 @@ static crossings_channel *take_handshake(crossings_server *server, int index) {
     memmove(&server->handshakes[index], &server->handshakes[index + 1],
             (size_t)(server->count - index) * sizeof server->handshakes[0]);
     return channel;
+}
+
+static void drop(crossings_channel *channel) {
+    channel_give_up(channel, CROSSINGS_AGAIN);
 }
 
 /* The handshake to drop when there are too many: the oldest one of the user that has the most. So no user can keep
@@ -90,33 +101,45 @@ static bool out_of_descriptors(crossings_status status) {
     return status == CROSSINGS_SYSTEM && (errno == EMFILE || errno == ENFILE);
 }
 
-/* Peers whose hellos were refused have brought this process to its limit of descriptors. Other threads are closing
- * them: wait a little, then look again. */
-static bool can_wait_for_descriptors(void) {
-    if (disposal_unfinished() == 0)
+/* Peers whose hellos were refused may have brought this process to its limit of descriptors. Other threads are closing
+ * them: wait a little, then look again. Not for ever, because a peer can make closing last. `was_busy`: they were at it
+ * before the call that failed. */
+static bool can_wait_for_descriptors(crossings_server *server, bool was_busy) {
+    if (!(was_busy || disposal_unfinished() > 0) || server->waits >= MAX_WAITS)
         return false;
+    server->waits++;
     sleep_before_retry();
     return true;
 }
 
-/* Finish the handshake with this number if the client's hello is there. CROSSINGS_AGAIN: it is not. If there are no
- * descriptors for it, other clients that have not finished lose theirs. */
+/* Finish the handshake with this number if the client's hello is there. CROSSINGS_AGAIN: it is not, or there are no
+ * descriptors for it yet. If there will not be any, other clients that have not finished lose theirs. */
 static crossings_status try_finish(crossings_server *server, int index, crossings_channel **result) {
-    crossings_status status;
-    int victim;
-    while (out_of_descriptors(
-               status = channel_finish_handshake(server->handshakes[index].channel, server->options.capacity)) &&
-           (victim = find_victim(server, index)) >= 0) {
-        crossings_close(take_handshake(server, victim));
-        index -= victim < index;
+    for (;;) {
+        bool was_busy = disposal_unfinished() > 0;
+        crossings_status status = channel_finish_handshake(server->handshakes[index].channel, server->options.capacity);
+        if (status == CROSSINGS_AGAIN) {
+            if (has_hello(server, index))
+                sleep_before_retry(); /* somebody has filled the client's socket */
+            return status;
+        }
+        if (out_of_descriptors(status)) {
+            if (can_wait_for_descriptors(server, was_busy))
+                return CROSSINGS_AGAIN;
+            int victim = find_victim(server, index);
+            if (victim >= 0) {
+                drop(take_handshake(server, victim));
+                index -= victim < index;
+                continue;
+            }
+        }
+        crossings_channel *channel = take_handshake(server, index);
+        server->waits = 0;
+        if (status != CROSSINGS_OK)
+            return channel_give_up(channel, status);
+        *result = channel;
+        return status;
     }
-    if (status == CROSSINGS_AGAIN || (out_of_descriptors(status) && can_wait_for_descriptors()))
-        return CROSSINGS_AGAIN;
-    crossings_channel *channel = take_handshake(server, index);
-    if (status != CROSSINGS_OK)
-        return channel_give_up(channel, status);
-    *result = channel;
-    return status;
 }
 
 /* Make room for another handshake. CROSSINGS_AGAIN: there is room now. Otherwise one has just finished or failed. */
@@ -124,7 +147,7 @@ static crossings_status make_room(crossings_server *server, crossings_channel **
     int victim = find_victim(server, -1);
     crossings_status status = try_finish(server, victim, result);
     if (status == CROSSINGS_AGAIN)
-        crossings_close(take_handshake(server, victim));
+        drop(take_handshake(server, victim));
     return status;
 }
 
@@ -136,13 +159,17 @@ static crossings_status accept_client(crossings_server *server, crossings_channe
             return status;
     }
     int fd;
+    bool was_busy = disposal_unfinished() > 0;
     enum handshake_status accepted = listener_accept(server->listener.fd, &fd);
-    if (accepted == HANDSHAKE_SYSTEM && (errno == EMFILE || errno == ENFILE) && server->count > 0)
-        return make_room(server, result); /* silent clients hold the descriptors */
-    if (accepted == HANDSHAKE_SYSTEM && (errno == EMFILE || errno == ENFILE) && can_wait_for_descriptors())
-        return CROSSINGS_AGAIN;
+    if (accepted == HANDSHAKE_SYSTEM && out_of_descriptors(CROSSINGS_SYSTEM)) {
+        if (can_wait_for_descriptors(server, was_busy))
+            return CROSSINGS_AGAIN;
+        if (server->count > 0)
+            return make_room(server, result); /* silent clients hold the descriptors */
+    }
     if (accepted != HANDSHAKE_OK)
         return channel_status_of(accepted);
+    server->waits = 0;
     struct handshake *handshake = &server->handshakes[server->count];
     handshake->deadline = deadline_after(server->options.timeout_ms);
     crossings_status status = channel_begin_handshake(fd, &server->options, &handshake->user, &handshake->channel);
@@ -158,34 +185,39 @@ static crossings_status accept_next(crossings_server *server, int timeout_ms, in
     uint64_t deadline = deadline_after(timeout_ms);
     for (int late = 0;;) {
         uint64_t until = deadline;
+        int waits = server->waits;
         for (int i = server->count - 1; i >= 0; i--) {
             if (now_ns() >= server->handshakes[i].deadline)
-                crossings_close(take_handshake(server, i));
+                drop(take_handshake(server, i));
             else if (server->handshakes[i].deadline < until)
                 until = server->handshakes[i].deadline;
         }
         struct pollfd polled[MAX_HANDSHAKES + 1] = {{.fd = server->listener.fd, .events = POLLIN}};
-        for (int i = 0; i < server->count; i++)
+        bool any_waits = false; /* its hello was received, and there was no descriptor for the answer */
+        for (int i = 0; i < server->count; i++) {
             polled[i + 1] = (struct pollfd){.fd = server->handshakes[i].channel->fd, .events = POLLIN};
+            any_waits = any_waits || has_hello(server, i);
+        }
         allow_cancellation(cancellation);
-        int ready = poll(polled, (nfds_t)server->count + 1, remaining_ms(until));
+        int ready = poll(polled, (nfds_t)server->count + 1, any_waits ? 0 : remaining_ms(until));
         hold_cancellation();
         if (ready < 0 && errno != EINTR)
             return CROSSINGS_SYSTEM;
         if (ready == 0 && remaining_ms(deadline) == 0)
             return CROSSINGS_TIMEOUT;
-        if (ready <= 0)
+        if (ready < 0 || (ready == 0 && !any_waits))
             continue;
         crossings_status status = CROSSINGS_AGAIN;
         for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--)
-            if (i < server->count && polled[i + 1].revents) /* the look before may have dropped some */
+            if (i < server->count &&
+                (polled[i + 1].revents || has_hello(server, i))) /* the look before may have dropped some */
                 status = try_finish(server, i, channel);
         if (status == CROSSINGS_AGAIN && polled[0].revents)
             status = accept_client(server, channel);
         if (status != CROSSINGS_AGAIN)
             return status;
         /* After the time, serve only who may be here already: silent clients may keep coming. */
-        if (remaining_ms(deadline) == 0 && ++late > MAX_HANDSHAKES)
+        if (remaining_ms(deadline) == 0 && (server->waits > waits || ++late > MAX_HANDSHAKES))
             return CROSSINGS_TIMEOUT;
     }
 }
@@ -202,7 +234,7 @@ void crossings_unlisten(crossings_server *server) {
         return;
     int cancellation = hold_cancellation();
     while (server->count > 0)
-        crossings_close(take_handshake(server, server->count - 1));
+        drop(take_handshake(server, server->count - 1));
     if (channel_is_mine(server->owner)) {
         listener_close(&server->listener);
     } else { /* a forked child: the parent continues to listen */

@@ -3,8 +3,6 @@
 const { startHandshake } = require('./handshake.js');
 const { native } = require('./native.js');
 
-const BUSY = 8; // sockets and lists of descriptors that other threads are closing
-
 /**
  * What a Server needs of its socket. A client is whatever accept() returns.
  * @template C
@@ -14,7 +12,6 @@ const BUSY = 8; // sockets and lists of descriptors that other threads are closi
  * @property {() => void} resume
  * @property {() => void} ref
  * @property {() => void} unref
- * @property {() => boolean} isBusy are the sockets of many refused clients still being closed?
  * @property {() => C | undefined} accept undefined if no client is waiting
  * @property {(client: C, options: import('./handshake.js').Options, signal: AbortSignal, checks: import('./handshake.js').Checks) => import('./handshake.js').Handshake} handshake
  * @property {(handle: any) => boolean} isReleased has the channel of this region been closed?
@@ -52,10 +49,6 @@ class Listener {
 
   unref() {
     this.#poller?.unref();
-  }
-
-  isBusy() {
-    return native.unfinishedDisposals() >= BUSY;
   }
 
   accept() {

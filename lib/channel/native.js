@@ -28,7 +28,6 @@ const { lacksLoopPoller } = require('./runtime.js');
  * @property {(path: string, others: boolean, unlocked?: boolean) => number} listen
  * @property {(fd: number) => void} unlisten
  * @property {(fd: number) => number} accept
- * @property {() => number} unfinishedDisposals
  * @property {(path: string) => number} connect
  * @property {() => [number, number]} socketPair
  * @property {(fd: number) => boolean} worksOver

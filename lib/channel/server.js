@@ -15,8 +15,6 @@ const { Usage } = require('./usage.js');
 const MAX_HANDSHAKES = 128; // at the same time
 const MAX_UNACCEPTED = 128; // open channels that accept() has not returned yet
 const ACCEPTS_PER_TURN = 32; // clients accepted before timers and I/O run
-const BUSY_ACCEPTS = 4; // likewise, while the sockets of clients that were refused are being closed. Then a pause follows
-const BUSY_PAUSE_MS = 5;
 const PAUSE_MS = 100; // before retrying a failed accept
 const SILENT_MS = 100; // after which a silent client may lose its descriptor to one that is not accepted yet
 const LOCK_RETRY_MS = 2; // between attempts to listen while another process holds the folder's lock
@@ -83,13 +81,9 @@ class Server {
   /**
    * Accept waiting clients, up to ACCEPTS_PER_TURN of them; if there are more, the poller calls again after other I/O. Their
    * handshakes run concurrently, so an unresponsive client does not delay the others.
-   *
-   * A refused client can fill its socket with descriptors, which another thread then closes. If clients were accepted faster than
-   * that, this process would run out of descriptors.
    */
   #acceptClients() {
     for (let accepted = 0; accepted < ACCEPTS_PER_TURN && !this.#closed; accepted++) {
-      if (accepted >= BUSY_ACCEPTS && this.#clients.isBusy()) return this.#pause(BUSY_PAUSE_MS);
       if (this.#ready.length >= MAX_UNACCEPTED) return this.#clients.pause(); // further clients wait in the kernel's queue
       let client;
       try {
@@ -110,13 +104,8 @@ class Server {
    */
   #acceptFailed(error) {
     this.#refuse(error);
-    this.#pause(PAUSE_MS);
-  }
-
-  /** @param {number} ms */
-  #pause(ms) {
     this.#clients.pause();
-    setTimeout(() => this.#resume(), ms).unref(); // the poller keeps the process alive if it is referenced
+    setTimeout(() => this.#resume(), PAUSE_MS).unref(); // the poller keeps the process alive if it is referenced
   }
 
   /**

@@ -143,10 +143,6 @@ class SocketClients {
     this.#server.unref();
   }
 
-  isBusy() {
-    return false;
-  }
-
   accept() {
     const client = this.#next();
     client?.leave();

@@ -3,7 +3,6 @@
 #include "addon.h"
 
 extern "C" {
-#include "../disposal.h"
 #include "../doorbell.h"
 }
 
@@ -89,11 +88,6 @@ Napi::Value Accept(const Napi::CallbackInfo &info) {
     return status == HANDSHAKE_OK ? Hold(info.Env(), fd) : Napi::Number::New(info.Env(), -1);
 }
 
-// unfinishedDisposals() -> how many sockets and lists of descriptors other threads are closing
-Napi::Value UnfinishedDisposals(const Napi::CallbackInfo &info) {
-    return Napi::Number::New(info.Env(), disposal_unfinished());
-}
-
 // connect(path) -> descriptor, or -1: no listener yet
 Napi::Value Connect(const Napi::CallbackInfo &info) {
     std::string path = info[0].As<Napi::String>();
@@ -177,7 +171,6 @@ void ExportSockets(Napi::Object exports) {
     Export(exports, "listen", Listen);
     Export(exports, "unlisten", Unlisten);
     Export(exports, "accept", Accept);
-    Export(exports, "unfinishedDisposals", UnfinishedDisposals);
     Export(exports, "connect", Connect);
     Export(exports, "socketPair", SocketPair);
     Export(exports, "worksOver", WorksOver);

@@ -22,6 +22,18 @@ function look() {
   };
 }
 
+/** What is open once that stays the same: other threads unmap and close what was used before. */
+async function lookAtRest() {
+  let now = look();
+  for (let same = 0; same < 20; same++) {
+    await pause(5);
+    const next = look();
+    if (JSON.stringify(next) !== JSON.stringify(now) || next.mappings > 0) same = 0;
+    now = next;
+  }
+  return now;
+}
+
 /** Waits until what is open is as before; what is closed is released a little later. @param {ReturnType<typeof look>} before */
 async function settled(before) {
   let now = look();
@@ -98,7 +110,7 @@ async function faults() {
     writeSync(file, words, 0, 8, index * 8);
   };
   await useEverything();
-  const before = look();
+  const before = await lookAtRest();
   const cases = FAULTS.flatMap(({ call, errors, most }, index) =>
     errors.flatMap((error) =>
       [-1, ...Array(most).keys()].map((at) => ({ call, index, error, at: at < 0 ? at : at + 1 })),
@@ -138,7 +150,7 @@ async function many() {
   const server = await listen(join(folder, 'feed.sock'), { ...OPTIONS, timeout: 60_000, maxChannelsPerUser: 1e6 });
   const [a, b] = await Promise.all([connect(server.path, OPTIONS), server.accept()]);
   await Promise.all([a.close(), b.close()]);
-  const before = look();
+  const before = await lookAtRest();
   const count = Number(number);
   const accepting = Promise.all(Array.from({ length: count }, () => server.accept()));
   const clients = await Promise.all(
