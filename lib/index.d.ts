@@ -184,7 +184,7 @@ export class Server<In = Message, Out = Buffer> implements AsyncIterable<Channel
   /** Clients that were refused, and the reason of the last refusal. */
   readonly refusals: { count: number; last: unknown };
   accept(options?: Waiting): Promise<Channel<In, Out>>;
-  [Symbol.asyncIterator](): AsyncGenerator<Channel<In, Out>, void, void>;
+  [Symbol.asyncIterator](): AsyncIterableIterator<Channel<In, Out>>;
   ref(): this;
   unref(): this;
   close(): Promise<void>;

@@ -255,7 +255,8 @@ const char *crossings_status_text(crossings_status status) {
     case CROSSINGS_IN_USE: return "address already in use, or not a socket";
     case CROSSINGS_INVALID:
         return "invalid option: capacity must be a power of two from 64 KiB to 1 GiB, wait a crossings_wait";
-    case CROSSINGS_LIMIT_EXCEEDED: return "the peer's ring is larger than max_peer_capacity";
+    case CROSSINGS_LIMIT_EXCEEDED:
+        return "the peer's ring is larger than max_peer_capacity, or there is no memory for it";
     case CROSSINGS_SYSTEM: break;
     }
     return "a system call failed; see errno";

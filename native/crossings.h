@@ -45,7 +45,8 @@ typedef enum {
     CROSSINGS_IN_USE,         /* ERR_ADDRESS_IN_USE: the path has a listener, or is not a socket */
     CROSSINGS_INVALID,        /* ERR_INVALID_ARGUMENT */
     CROSSINGS_SYSTEM,         /* ERR_SYSTEM: see errno */
-    CROSSINGS_LIMIT_EXCEEDED, /* ERR_LIMIT_EXCEEDED: the peer's ring is larger than max_peer_capacity */
+    CROSSINGS_LIMIT_EXCEEDED, /* ERR_LIMIT_EXCEEDED: the peer's ring is larger than max_peer_capacity, or this process
+                                 has no memory for it */
 } crossings_status;
 
 /* How a channel waits for its peer. Spinning has the lowest latency and keeps a core busy. */

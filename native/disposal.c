@@ -3,16 +3,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef SCM_PIDFD
 #define SCM_PIDFD                                                                                                      \
     4 /* Linux 6.5: of a socket with SO_PASSPIDFD, which the peer may have set if it has made the socket */
+#endif
+
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* Linux 5.9 */
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
 #endif
 
 #define MOST_PACKETS 16               /* taken from a socket that is about to be closed; a full one holds hundreds */
@@ -45,7 +54,17 @@ struct disposal {
 /* Those for which no thread could be started. The next thread that starts or becomes free takes them. */
 static struct disposal *waiting;
 
-static unsigned unfinished; /* lists of descriptors: waiting, or being closed */
+static unsigned unfinished; /* those that wait, or that a thread is working on */
+
+/* A forked child has none of the threads. */
+static void forget_others(void) {
+    waiting = NULL;
+    unfinished = 0;
+}
+
+static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, forget_others);
+}
 
 /* Close a descriptor. Only a thread that may wait calls this. */
 static void close_slowly(int fd) {
@@ -54,9 +73,61 @@ static void close_slowly(int fd) {
     close(fd);
 }
 
+/* A thread that ends closes the last descriptor of a socket without waiting for it to linger, and those that wait in
+ * its queue, too (PF_EXITING in the kernel's inet_release()). So such a thread has a table of descriptors of its own,
+ * with a copy of this one only. When the other threads no longer have it, the thread ends. */
+struct leaver {
+    int fd;
+    int copied; /* 1: yes; -1: the kernel or a sandbox refuses */
+    int closed; /* nobody else has it any more */
+};
+
+static void set(int *word, int value) {
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);                /* pairs with the acquire in wait_for() */
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); /* whoever has waited may have freed it */
+}
+
+static int wait_for(int *word) {
+    int value;
+    while ((value = __atomic_load_n(word, __ATOMIC_ACQUIRE)) == 0) /* pairs with the release in set() */
+        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    return value;
+}
+
+static void *leave(void *argument) {
+    struct leaver *this = argument;
+    unsigned fd = (unsigned)this->fd;
+    bool copied = syscall(SYS_close_range, fd + 1, ~0u, CLOSE_RANGE_UNSHARE) == 0;
+    if (copied && fd > 0)
+        syscall(SYS_close_range, 0, fd - 1, 0);
+    set(&this->copied, copied ? 1 : -1);
+    wait_for(&this->closed);
+    free(this);
+    return NULL;
+}
+
+static void close_by_leaving(int fd) {
+    struct leaver *leaver = malloc(sizeof *leaver);
+    if (!leaver) {
+        close_slowly(fd);
+        return;
+    }
+    *leaver = (struct leaver){.fd = fd};
+    if (!disposal_start_thread(leave, leaver)) {
+        free(leaver);
+        close_slowly(fd);
+        return;
+    }
+    if (wait_for(&leaver->copied) > 0)
+        close(fd);
+    else
+        close_slowly(fd);
+    set(&leaver->closed, 1);
+}
+
 static void run(const struct disposal *this) {
     for (size_t i = 0; i < this->count; i++)
-        close_slowly(this->fds[i]);
+        close_by_leaving(this->fds[i]);
     if (this->memory)
         munmap(this->memory, this->bytes);
 }
@@ -122,6 +193,8 @@ static void dispose_elsewhere(struct disposal this, const int *fds) {
         errno = reason;
         return;
     }
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
     __atomic_fetch_add(&unfinished, 1, __ATOMIC_RELAXED);
     *these = this;
     these->process = getpid();

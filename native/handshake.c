@@ -53,8 +53,9 @@ void handshake_close(int fd) {
  * or the rings of the doorbell. */
 static void reset_options(int fd) {
     int off = 0, start = -1;
-    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
-    setsockopt(fd, SOL_SOCKET, SO_PASSSEC, &off, sizeof off);
+    static const int passing[] = {SO_PASSCRED, SO_PASSSEC, SO_TIMESTAMP, SO_TIMESTAMPNS, SO_TIMESTAMPING};
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        setsockopt(fd, SOL_SOCKET, passing[i], &off, sizeof off);
     setsockopt(fd, SOL_SOCKET, SO_PASSPIDFD, &off, sizeof off);
     setsockopt(fd, SOL_SOCKET, SO_PEEK_OFF, &start, sizeof start);
     setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &off, sizeof off); /* fails if there is none */
@@ -161,8 +162,18 @@ static enum handshake_status check_hello(const struct hello *hello, int memory, 
         snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer's ring has more than %u bytes", max_capacity);
         return HANDSHAKE_TOO_LARGE;
     }
+    /* A limit of this process, such as `ulimit -v` or that of locked memory: a smaller ring would fit. */
+    if (refusal == REGION_NOT_MAPPED && (errno == ENOMEM || errno == EAGAIN)) {
+        snprintf(reason, HANDSHAKE_REASON_BYTES, "there is no memory for the peer's ring of %u bytes", hello->capacity);
+        return HANDSHAKE_TOO_LARGE;
+    }
     snprintf(reason, HANDSHAKE_REASON_BYTES, "%s", region_refusal_text(refusal));
     return refusal == REGION_NOT_MAPPED ? HANDSHAKE_SYSTEM : HANDSHAKE_PROTOCOL;
+}
+
+void handshake_refuse_descriptors(int fd) {
+    int off = 0;
+    setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
 }
 
 /* Let the kernel refuse further descriptors, if it can, and take the packets that were sent before. False: descriptors
@@ -170,7 +181,7 @@ static enum handshake_status check_hello(const struct hello *hello, int memory, 
  * here was needed. */
 static bool refuse_descriptors(int fd) {
     int off = 0;
-    setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
+    handshake_refuse_descriptors(fd);
     bool emptied = disposal_empty(fd);
     setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &off, sizeof off); /* which disposal_empty() has set */
     return emptied;

@@ -47,4 +47,8 @@ enum handshake_status handshake_receive(int fd, bool authenticated, struct regio
 enum handshake_status handshake_receive_most(int fd, bool authenticated, uint32_t max_capacity, struct region *peer,
                                              char *reason);
 
+/* Let the kernel refuse descriptors that are sent to this socket from now on, and to those that a listener accepts, if
+ * it can (Linux 6.16). */
+void handshake_refuse_descriptors(int fd);
+
 #endif

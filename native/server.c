@@ -112,28 +112,35 @@ static bool can_wait_for_descriptors(crossings_server *server, bool was_busy) {
     return true;
 }
 
-/* Finish the handshake with this number if the client's hello is there. CROSSINGS_AGAIN: it is not, or there are no
- * descriptors for it yet. If there will not be any, other clients that have not finished lose theirs. */
-static crossings_status try_finish(crossings_server *server, int index, crossings_channel **result) {
+static int index_of(const crossings_server *server, const crossings_channel *channel) {
+    int index = 0;
+    while (server->handshakes[index].channel != channel)
+        index++;
+    return index;
+}
+
+/* Finish the handshake of this channel if the client's hello is there. CROSSINGS_AGAIN: it is not, or there are no
+ * descriptors for it yet. If there will not be any, other clients that have not finished lose theirs, so the numbers of
+ * the handshakes change. */
+static crossings_status try_finish(crossings_server *server, crossings_channel *channel, crossings_channel **result) {
     for (;;) {
         bool was_busy = disposal_unfinished() > 0;
-        crossings_status status = channel_finish_handshake(server->handshakes[index].channel, server->options.capacity);
+        crossings_status status = channel_finish_handshake(channel, server->options.capacity);
         if (status == CROSSINGS_AGAIN) {
-            if (has_hello(server, index))
+            if (channel->peer.header)
                 sleep_before_retry(); /* somebody has filled the client's socket */
             return status;
         }
         if (out_of_descriptors(status)) {
             if (can_wait_for_descriptors(server, was_busy))
                 return CROSSINGS_AGAIN;
-            int victim = find_victim(server, index);
+            int victim = find_victim(server, index_of(server, channel));
             if (victim >= 0) {
                 drop(take_handshake(server, victim));
-                index -= victim < index;
                 continue;
             }
         }
-        crossings_channel *channel = take_handshake(server, index);
+        take_handshake(server, index_of(server, channel));
         server->waits = 0;
         if (status != CROSSINGS_OK)
             return channel_give_up(channel, status);
@@ -144,10 +151,10 @@ static crossings_status try_finish(crossings_server *server, int index, crossing
 
 /* Make room for another handshake. CROSSINGS_AGAIN: there is room now. Otherwise one has just finished or failed. */
 static crossings_status make_room(crossings_server *server, crossings_channel **result) {
-    int victim = find_victim(server, -1);
+    crossings_channel *victim = server->handshakes[find_victim(server, -1)].channel;
     crossings_status status = try_finish(server, victim, result);
     if (status == CROSSINGS_AGAIN)
-        drop(take_handshake(server, victim));
+        drop(take_handshake(server, index_of(server, victim)));
     return status;
 }
 
@@ -176,7 +183,7 @@ static crossings_status accept_client(crossings_server *server, crossings_channe
     if (status != CROSSINGS_OK)
         return status;
     server->count++;
-    return try_finish(server, server->count - 1, result); /* the hello is often there already */
+    return try_finish(server, handshake->channel, result); /* the hello is often there already */
 }
 
 /* `cancellation`: of the caller; the thread may be canceled while it waits for a client. */
@@ -211,7 +218,7 @@ static crossings_status accept_next(crossings_server *server, int timeout_ms, in
         for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--)
             if (i < server->count &&
                 (polled[i + 1].revents || has_hello(server, i))) /* the look before may have dropped some */
-                status = try_finish(server, i, channel);
+                status = try_finish(server, server->handshakes[i].channel, channel);
         if (status == CROSSINGS_AGAIN && polled[0].revents)
             status = accept_client(server, channel);
         if (status != CROSSINGS_AGAIN)

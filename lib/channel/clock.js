@@ -11,18 +11,20 @@ const { isNode } = require('./runtime.js');
 const now = (Object.getPrototypeOf(performance).now ?? performance.now).bind(performance);
 
 /**
- * Is this setImmediate() the runtime's own? Most replacements have another name. Sinon's has the same name, so in Node the source is
- * checked, too.
- * @param {Function} call
+ * Is this function of `timers` the runtime's own? Most replacements have another name. Sinon's have the same names, so in Node the
+ * source is checked, too. A test library may replace only some of them.
+ * @param {'setImmediate' | 'setTimeout'} name @param {RegExp} source of Node's own
  */
-function isGenuine(call) {
-  if (call.name !== 'setImmediate') return false;
-  return !isNode || /new Immediate\(|\[native code\]/.test(Function.prototype.toString.call(call));
+function isGenuine(name, source) {
+  const call = timers[name];
+  if (call.name !== name) return false;
+  return !isNode || source.test(Function.prototype.toString.call(call));
 }
-const areGenuine = isGenuine(timers.setImmediate);
+const isImmediateGenuine = isGenuine('setImmediate', /new Immediate\(|\[native code\]/);
+const areGenuine = isGenuine('setTimeout', /new Timeout\(|\[native code\]/);
 
 /** @type {(call: () => void) => void} */
-const setImmediate = areGenuine ? timers.setImmediate : (call) => void scheduler.yield().then(call);
+const setImmediate = isImmediateGenuine ? timers.setImmediate : (call) => void scheduler.yield().then(call);
 
 // A replaced timer is looked up for each call, so that the time limits work again when the test library has restored it.
 const atLoad = timers.setTimeout;

@@ -1,32 +1,17 @@
 'use strict';
 // connect(): connects to a server by its socket path, and retries until the server is listening.
 const { EPROTOTYPE } = require('node:os').constants.errno;
-const { areGenuine, callUnreferenced, clearTimeout, now, setTimeout } = require('./clock.js');
+const { now } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { handshake } = require('./handshake.js');
 const { native } = require('./native.js');
 const { readPath } = require('./options.js');
-const { onAbort, throwIfAborted } = require('./signals.js');
+const { pause } = require('./pause.js');
+const { throwIfAborted } = require('./signals.js');
 
 const RETRY_MS = 10; // between attempts to connect
 
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
-
-/** Wait for a time. Rejects if the signal is aborted. @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */
-function pause(ms, signal) {
-  return new Promise((resolve, reject) => {
-    const stop = onAbort(signal, (reason) => {
-      clearTimeout(waiting);
-      reject(reason);
-    });
-    const done = () => {
-      stop();
-      resolve();
-    };
-    const waiting = setTimeout(done, ms);
-    if (!areGenuine) callUnreferenced(done, ms); // that timer may stand still
-  });
-}
 
 /** @param {string} path @returns {number} a descriptor, or -1 if no server is listening */
 function connectOnce(path) {
@@ -65,4 +50,4 @@ async function connect(path, options) {
   }
 }
 
-module.exports = { connect, pause };
+module.exports = { connect };

@@ -37,7 +37,7 @@ let exiting = false;
 /** A send() is published at the end of its tick at the latest. process.exit() may be called earlier, and then the tick never ends. */
 function publishAtExit() {
   exiting = true;
-  for (const connection of openConnections) connection.flush();
+  for (const connection of openConnections) connection.flush(true);
 }
 
 /**
@@ -177,9 +177,9 @@ class Connection {
     if (this.writer.publish()) this.ring();
   }
 
-  /** Publish every frame that was written, unless the channel is corked. */
-  flush() {
-    if (this.writer.heldSignal !== 0 && this.corked === 0 && this.state === OPEN) this.publish();
+  /** Publish every frame that was written, unless the channel is corked. @param {boolean} [uncorks] even then: uncork() will not be called */
+  flush(uncorks = false) {
+    if (this.writer.heldSignal !== 0 && (this.corked === 0 || uncorks) && this.state === OPEN) this.publish();
   }
 
   /** Before waiting: publish what was written (unless corked) and the read position. The peer may be waiting for either. */

@@ -19,6 +19,7 @@ const { onAbort, throwIfAborted } = require('./signals.js');
  * What a server does besides the protocol. admit() and open() throw to refuse the peer.
  * @typedef {object} Checks
  * @property {(uid: number) => void} admit called before anything is sent
+ * @property {(uid: number) => boolean} mayReceive false: not now
  * @property {(uid: number, mine: Memory, peer: Memory) => void} open called when the peer's region has been received
  * @property {(handshake: Handshake) => boolean} makeRoom called when there are no descriptors for this handshake; returns true if it has released some
  *
@@ -113,8 +114,8 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   function onReadable() {
     look();
     if (ended) return;
-    // Readable, but nothing to receive: a process with a copy of this end hides the packet. Without a pause, this would be
-    // called all the time.
+    // Readable, but nothing to receive now: a process with a copy of this end hides the packet, or the memory of this user's
+    // earlier regions is not free yet. Without a pause, this would be called all the time.
     poller?.suspend();
     retry = setTimeout(() => poller?.resume(), RETRY_MS);
     if (!isReferenced) retry.unref();
@@ -133,6 +134,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   function receive() {
     /** @type {Region | null} */
     let theirs = null;
+    if (checks && !checks.mayReceive(peer.uid)) return; // the hello stays in the socket, and is looked at again soon
     try {
       theirs = withRoom(() => receiveRegion(fd, options));
       if (!theirs) return;

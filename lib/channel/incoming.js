@@ -7,15 +7,12 @@ const lookout = require('./lookout.js');
 const { ReusedSlab } = require('./reused-slab.js');
 const { throwIfAborted } = require('./signals.js');
 const turn = require('./turn.js');
-const { PENDING } = require('./waiters.js');
+const { Group, PENDING } = require('./waiters.js');
 
 const MAX_BATCH_BYTES = 2 ** 20; // copied before other channels, timers and I/O get a turn
 const ENDED = Symbol('ended'); // returned instead of a message after the peer has closed and all its messages have been read
 
-/**
- * @typedef {import('./arrivals.js').Memory} Memory
- * @typedef {import('./waiters.js').Group} Group
- */
+/** @typedef {import('./arrivals.js').Memory} Memory */
 
 class Incoming {
   #connection;
@@ -24,7 +21,7 @@ class Incoming {
   #pump;
   #pacer;
   #decode;
-  /** Ends an iterator's calls of next() that wait: all of them, before one could get a message. @param {Group} waiting */
+  /** Ends an iterator's calls of next() that wait: all of them, before one could get a message. @param {InstanceType<typeof Group>} waiting */
   #end = (waiting) => {
     this.#pump.receivers.endGroup(waiting, END);
     this.#pump.runSoon();
@@ -113,7 +110,7 @@ class Incoming {
    * @param {AbortSignal | undefined} signal
    * @param {(message: unknown) => unknown} wrap converts a message, or ENDED, into the promise's value
    * @param {Memory} [memory] where to copy it
-   * @param {Group} [group] of the iterator
+   * @param {InstanceType<typeof Group>} [group] of the iterator
    * @returns {Promise<any>}
    */
   receive(signal, wrap, memory, group = undefined) {
@@ -126,7 +123,7 @@ class Incoming {
    * @param {AbortSignal | undefined} signal
    * @param {(message: unknown) => unknown} wrap
    * @param {Memory | undefined} memory
-   * @param {Group | undefined} group
+   * @param {InstanceType<typeof Group> | undefined} group
    * @returns {Promise<any>}
    */
   #wait(signal, wrap, memory, group) {
@@ -208,21 +205,23 @@ class Incoming {
   batches({ max, reuse }) {
     if (this.#isClosedHere()) this.#connection.throwError();
     const memory = reuse ? this.#newReusedSlab() : undefined;
-    /** @type {{error: unknown} | undefined} an error from decode() in the middle of a batch: thrown after that batch is returned */
-    let failure;
+    const waiting = new Group();
     const toBatch = (/** @type {unknown} */ first) => {
       if (first === ENDED) return END;
       const batch = [first];
-      failure = this.#fill(batch, max, memory);
+      waiting.failure = this.#fill(batch, max, memory);
       return { value: batch, done: false };
     };
-    return iterator((group) => {
+    const next = () => {
       memory?.clear();
-      if (failure === undefined) return this.#next(toBatch, memory, group);
-      const { error } = failure;
-      failure = undefined;
-      return Promise.reject(error).catch((reason) => endOrThrow(reason, this.#isClosedHere()));
-    }, this.#end);
+      try {
+        waiting.throwFailure();
+      } catch (error) {
+        return Promise.reject(error).catch((reason) => endOrThrow(reason, this.#isClosedHere()));
+      }
+      return this.#next(toBatch, memory, waiting);
+    };
+    return iterator(next, this.#end, waiting);
   }
 
   /** Append the available messages to a batch. @param {unknown[]} batch @param {number} max @param {Memory | undefined} memory */
@@ -252,7 +251,7 @@ class Incoming {
   /**
    * @param {(message: unknown) => any} wrap
    * @param {Memory | undefined} memory where to copy the message
-   * @param {Group} group
+   * @param {InstanceType<typeof Group>} group
    * @returns {Promise<IteratorResult<any, undefined>>}
    */
   #next(wrap, memory, group) {

@@ -1,22 +1,19 @@
 'use strict';
 // Async iterators over a channel's messages, one at a time or in batches.
 const { CrossingsError } = require('./errors.js');
-const { Queue } = require('./queue.js');
+const { Group } = require('./waiters.js');
 
 const END = Object.freeze({ value: undefined, done: /** @type {const} */ (true) });
-
-/** @typedef {import('./waiters.js').Group} Group the calls of next() that wait */
 
 /**
  * An async iterator that leaves the channel open when the loop exits early. A next() that still waits then ends, too: it must not
  * take a message that nobody gets.
- * @param {(waiting: Group) => Promise<IteratorResult<any, undefined>>} next
- * @param {(waiting: Group) => void} end ends those that wait
+ * @param {(waiting: InstanceType<typeof Group>) => Promise<IteratorResult<any, undefined>>} next
+ * @param {(waiting: InstanceType<typeof Group>) => void} end ends those that wait
+ * @param {InstanceType<typeof Group>} [waiting] the calls of next() that wait
  * @returns {AsyncIterableIterator<any>}
  */
-function iterator(next, end) {
-  /** @type {Group} */
-  const waiting = new Queue();
+function iterator(next, end, waiting = new Group()) {
   return {
     next: () => next(waiting),
     async return() {

@@ -13,8 +13,9 @@ const { native } = require('./native.js');
  * @property {() => void} ref
  * @property {() => void} unref
  * @property {() => C | undefined} accept undefined if no client is waiting
- * @property {(client: C, options: import('./handshake.js').Options, signal: AbortSignal, checks: import('./handshake.js').Checks) => import('./handshake.js').Handshake} handshake
+ * @property {(client: C, options: import('./handshake.js').Options, checks: import('./handshake.js').Checks) => import('./handshake.js').Handshake} handshake
  * @property {(handle: any) => boolean} isReleased has the channel of this region been closed?
+ * @property {(handle: any) => boolean} isFree has its memory been freed?
  * @property {() => void} close removes the socket's file
  */
 
@@ -23,6 +24,7 @@ class Listener {
   #fd;
   /** @type {import('./native.js').Poller | undefined} */ #poller;
   isReleased = native.isReleased;
+  isFree = native.isFree;
 
   /** @param {number} fd a listening socket */
   constructor(fd) {
@@ -59,12 +61,11 @@ class Listener {
   /**
    * @param {number} fd of a client
    * @param {import('./handshake.js').Options} options
-   * @param {AbortSignal} signal
    * @param {import('./handshake.js').Checks} checks
    */
-  handshake(fd, options, signal, checks) {
+  handshake(fd, options, checks) {
     native.useFd(fd); // openChannel() must not take it
-    return startHandshake(fd, options, options.timeout, signal, checks);
+    return startHandshake(fd, options, options.timeout, undefined, checks);
   }
 
   close() {

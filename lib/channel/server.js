@@ -1,12 +1,13 @@
 'use strict';
 // listen(): accepts clients at a Unix socket path and creates a channel for each one.
-const { now, setTimeout } = require('./clock.js');
-const { setMaxListeners } = require('node:events');
+const { callUnreferenced, now } = require('./clock.js');
 const { resolve } = require('node:path');
 const { CrossingsError } = require('./errors.js');
+const { END, endOrThrow, iterator } = require('./iterators.js');
 const { Listener } = require('./listener.js');
 const { native } = require('./native.js');
 const { MAX_PATH_BYTES, readPath, readSignal } = require('./options.js');
+const { pause } = require('./pause.js');
 const { Queue } = require('./queue.js');
 const { checkRegions } = require('./regions.js');
 const { isAborted, onAbort, throwIfAborted } = require('./signals.js');
@@ -33,9 +34,9 @@ class Server {
   #options;
   #closed = false;
   /** @type {AChannel[]} */ #ready = [];
-  /** @type {InstanceType<typeof Queue<{resolve: (channel: AChannel) => void, reject: (error: unknown) => void}>>} */
+  /** @type {InstanceType<typeof Queue<{resolve: (channel: unknown) => void, reject: (error: unknown) => void}>>} */
   #accepting = new Queue();
-  #stop = new AbortController();
+  #stopListening = () => {}; // to the option `signal`
   /** @type {Set<Handshake>} */ #handshakes = new Set(); // the oldest first
   #usage;
   #checks;
@@ -45,14 +46,14 @@ class Server {
 
   /** @param {string} path @param {import('./listener.js').Clients<any>} clients @param {Options} options */
   constructor(path, clients, options) {
-    setMaxListeners(0, this.#stop.signal); // each handshake in progress adds a listener
     /** The absolute path of the socket. */
     this.path = path;
     this.#clients = clients;
     this.#options = options;
-    this.#usage = new Usage(options, clients.isReleased);
+    this.#usage = new Usage(options, clients);
     this.#checks = {
       admit: (/** @type {number} */ uid) => this.#usage.check(uid, 1, options.capacity),
+      mayReceive: this.#usage.mayReceive.bind(this.#usage),
       open: this.#usage.add.bind(this.#usage),
       makeRoom: (/** @type {Handshake} */ handshake) => this.#makeRoom(0, handshake),
     };
@@ -62,10 +63,7 @@ class Server {
     );
     if (listening.size === 0) process.on('exit', removeFiles);
     listening.add(this);
-    onAbort(
-      this.#stop.signal,
-      onAbort(options.signal, () => this.close()),
-    );
+    this.#stopListening = onAbort(options.signal, () => this.close());
   }
 
   /** Has close() been called? */
@@ -105,7 +103,7 @@ class Server {
   #acceptFailed(error) {
     this.#refuse(error);
     this.#clients.pause();
-    setTimeout(() => this.#resume(), PAUSE_MS).unref(); // the poller keeps the process alive if it is referenced
+    callUnreferenced(() => this.#resume(), PAUSE_MS); // the poller keeps the process alive if it is referenced
   }
 
   /**
@@ -130,7 +128,7 @@ class Server {
   #begin(client) {
     const victim = this.#handshakes.size >= MAX_HANDSHAKES && findVictim(this.#handshakes);
     if (victim) this.#drop(victim);
-    const handshake = this.#clients.handshake(client, this.#options, this.#stop.signal, this.#checks);
+    const handshake = this.#clients.handshake(client, this.#options, this.#checks);
     this.#handshakes.add(handshake);
     if (this.#unreferenced) handshake.keepAlive(false);
     handshake.channel
@@ -183,6 +181,11 @@ class Server {
   async accept(options) {
     const signal = readSignal(options);
     throwIfAborted(signal);
+    return this.#accept(signal);
+  }
+
+  /** @param {AbortSignal} [signal] @param {Set<() => void>} [waiting] ends the calls that wait, with END @returns {Promise<any>} */
+  async #accept(signal, waiting) {
     if (this.#closed) throw new CrossingsError('ERR_CLOSED', 'The server is closed.');
     const ready = this.#ready.shift();
     if (ready) {
@@ -191,12 +194,12 @@ class Server {
     }
     return new Promise((resolve, reject) => {
       const waiter = {
-        resolve: (/** @type {AChannel} */ channel) => {
-          stopListening();
+        resolve: (/** @type {unknown} */ channel) => {
+          stop();
           resolve(channel);
         },
         reject: (/** @type {unknown} */ error) => {
-          stopListening();
+          stop();
           reject(error);
         },
       };
@@ -205,19 +208,35 @@ class Server {
         reject(reason);
       });
       const entry = this.#accepting.add(waiter);
+      const leave = () => {
+        if (this.#accepting.delete(entry)) waiter.resolve(END);
+      };
+      const stop = () => {
+        stopListening();
+        waiting?.delete(leave);
+      };
+      waiting?.add(leave);
     });
   }
 
-  /** Iterates over the channels of new clients until the server is closed. @returns {AsyncGenerator<AChannel, void, void>} */
-  async *[Symbol.asyncIterator]() {
-    while (!this.#closed) {
+  /**
+   * Iterates over the channels of new clients until the server is closed. A next() that waits when the loop is left ends, too: it must
+   * not take a client that nobody gets.
+   * @returns {AsyncIterableIterator<AChannel>}
+   */
+  [Symbol.asyncIterator]() {
+    /** @type {Set<() => void>} */ const waiting = new Set();
+    const next = async () => {
       try {
-        yield await this.accept();
+        const channel = this.#closed ? END : await this.#accept(undefined, waiting);
+        return channel === END ? END : { value: channel, done: false };
       } catch (error) {
-        if (/** @type {any} */ (error)?.code === 'ERR_CLOSED' && this.closed) return;
-        throw error;
+        return endOrThrow(error, this.#closed);
       }
-    }
+    };
+    return iterator(next, () => {
+      for (const leave of [...waiting]) leave();
+    });
   }
 
   /** Listening keeps the process alive (the default). */
@@ -241,7 +260,8 @@ class Server {
     if (this.#closed) return;
     this.removeFile();
     const error = new CrossingsError('ERR_CLOSED', 'The server is closed.');
-    this.#stop.abort(error);
+    this.#stopListening();
+    for (const handshake of [...this.#handshakes]) handshake.refuse(error);
     for (let { first } = this.#accepting; first !== null; first = this.#accepting.first) {
       this.#accepting.delete(first);
       first.value.reject(error);
@@ -302,8 +322,20 @@ async function open(path, { allowOtherUsers, signal }) {
   for (;;) {
     const fd = native.listen(path, allowOtherUsers, now() >= until);
     if (fd >= 0) return fd;
-    await new Promise((continue_) => setTimeout(continue_, LOCK_RETRY_MS));
-    throwIfAborted(signal);
+    await pause(LOCK_RETRY_MS, signal);
+  }
+}
+
+/**
+ * Make the server of a socket that listens. If that fails, the socket does not stay: nobody would accept its clients.
+ * @param {string} path @param {import('./listener.js').Clients<any>} clients @param {Options} options
+ */
+function serve(path, clients, options) {
+  try {
+    return new Server(path, clients, options);
+  } catch (error) {
+    clients.close();
+    throw error;
   }
 }
 
@@ -320,9 +352,10 @@ async function listen(path, options) {
   checkRegions(options);
   const absolute = resolve(where);
   const short = Buffer.byteLength(absolute) <= MAX_PATH_BYTES ? absolute : where;
-  const server = new Server(short, new Listener(await open(short, options)), options);
+  const listener = new Listener(await open(short, options));
+  const server = serve(short, listener, options);
   if (options.signal && isAborted(options.signal)) await server.close();
   return server;
 }
 
-module.exports = { MAX_HANDSHAKES, Server, listen };
+module.exports = { MAX_HANDSHAKES, Server, listen, serve };

@@ -1,23 +1,32 @@
 'use strict';
 // Uses AbortSignals only through the members of their prototype. A signal object may have its own members with the same names;
 // one that throws would end the loop that serves a channel and leave its other calls waiting.
+// Simulated browsers (jsdom, happy-dom) replace the globals, before or after this file is loaded. Theirs are used as they are.
+const { AbortSignal: Genuine } = globalThis;
 const { addEventListener, removeEventListener } = EventTarget.prototype;
 
 /** @param {string} name @returns {(signal: AbortSignal) => any} */
 function getterOf(name) {
-  const { get } = /** @type {any} */ (Object.getOwnPropertyDescriptor(AbortSignal.prototype, name));
-  return (signal) => Reflect.apply(get, signal, []);
+  const get = Object.getOwnPropertyDescriptor(Genuine.prototype, name)?.get;
+  return (signal) =>
+    get !== undefined && signal instanceof Genuine ? Reflect.apply(get, signal, []) : /** @type {any} */ (signal)[name];
 }
 const [isAborted, reasonOf] = ['aborted', 'reason'].map(getterOf);
 
-/** A genuine AbortSignal, not an object with its prototype? @param {unknown} value */
+/** A genuine AbortSignal, not an object with its prototype, or one of a simulated browser? @param {any} value */
 function isSignal(value) {
-  if (!(value instanceof AbortSignal)) return false;
   try {
-    return typeof isAborted(value) === 'boolean';
+    const isOne = value instanceof Genuine || value instanceof AbortSignal;
+    return isOne && typeof isAborted(value) === 'boolean';
   } catch {
     return false; // the getter refuses any object that is not an AbortSignal
   }
+}
+
+/** The function that adds or removes listeners. @param {AbortSignal} signal @param {'addEventListener' | 'removeEventListener'} name */
+function methodOf(signal, name) {
+  if (!(signal instanceof Genuine)) return signal[name];
+  return name === 'addEventListener' ? addEventListener : removeEventListener;
 }
 
 /** @param {AbortSignal | undefined} signal */
@@ -58,14 +67,14 @@ function onAbort(signal, abort) {
   let calls = callsOf.get(signal);
   if (calls === undefined) {
     calls = new Set();
-    Reflect.apply(addEventListener, signal, ['abort', abortAll, { once: true }]);
+    Reflect.apply(methodOf(signal, 'addEventListener'), signal, ['abort', abortAll, { once: true }]);
     callsOf.set(signal, calls);
   }
   calls.add(abort);
   return () => {
     if (!calls.delete(abort) || calls.size > 0 || callsOf.get(signal) !== calls) return;
     callsOf.delete(signal);
-    Reflect.apply(removeEventListener, signal, ['abort', abortAll]);
+    Reflect.apply(methodOf(signal, 'removeEventListener'), signal, ['abort', abortAll]);
   };
 }
 

@@ -2,6 +2,7 @@
 // A channel as a Node stream or as web streams. Ending the writable side closes the channel once the readable side has
 // ended as well. Destroying either side closes it at once.
 const { Duplex } = require('node:stream');
+const { ReadableStream, WritableStream } = require('node:stream/web');
 const { isUint8Array } = require('node:util').types;
 const { CrossingsError } = require('./errors.js');
 const { checkNames, invalidArgument } = require('./options.js');
@@ -106,11 +107,11 @@ function toWebStreams(channel, next) {
   );
   const writable = new WritableStream({
     // abort() waits for the write that is in progress, so it ends it.
-    write: (message, { signal }) => channel.send(message, { signal }),
+    write: (message, /** @type {any} */ { signal }) => channel.send(message, { signal }),
     close: () => channel.close(),
     abort: () => channel.close(),
   });
-  return { readable, writable };
+  return /** @type {any} */ ({ readable, writable }); // the types of the globals, of which these are the classes
 }
 
 module.exports = { toDuplex, toWebStreams };

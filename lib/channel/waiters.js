@@ -10,11 +10,21 @@ const { onAbort } = require('./signals.js');
  * @property {(value: any) => void} resolve
  * @property {(error: unknown) => void} reject
  * @property {() => void} cleanUp
- * @property {Group | null} group that it belongs to
+ * @property {InstanceType<typeof Group> | null} group that it belongs to
  * @property {import('./queue.js').Entry<any> | null} place in the group
- *
- * @typedef {InstanceType<typeof Queue<import('./queue.js').Entry<Waiter>>>} Group of calls that can be ended together
  */
+
+/** Calls that can be ended together. @extends {Queue<import('./queue.js').Entry<Waiter>>} */
+class Group extends Queue {
+  /** @type {{error: unknown} | undefined} what the next of them throws, before it takes a message */ failure;
+
+  throwFailure() {
+    if (this.failure === undefined) return;
+    const { error } = this.failure;
+    this.failure = undefined;
+    throw error;
+  }
+}
 
 const DONE = Promise.resolve();
 
@@ -58,7 +68,7 @@ class Waiters {
   /**
    * Adds a waiting call that endGroup() can end. It makes no closure: one for each call halved the throughput of batches().
    * @param {() => unknown} attempt
-   * @param {Group} group
+   * @param {InstanceType<typeof Group>} group
    * @returns {Promise<any>}
    */
   addTo(group, attempt) {
@@ -69,7 +79,7 @@ class Waiters {
     });
   }
 
-  /** Ends the calls of a group with a value. @param {Group} group @param {unknown} value */
+  /** Ends the calls of a group with a value. @param {InstanceType<typeof Group>} group @param {unknown} value */
   endGroup(group, value) {
     for (let { first } = group; first !== null; first = group.first) {
       const waiter = first.value.value;
@@ -106,6 +116,7 @@ class Waiters {
       const waiter = entry.value;
       this.#served = waiter;
       try {
+        waiter.group?.throwFailure();
         const value = waiter.attempt();
         if (value === PENDING) return;
         waiter.resolve(value);
@@ -137,4 +148,4 @@ class Waiters {
 
 function nothing() {}
 
-module.exports = { Waiters, PENDING };
+module.exports = { Group, Waiters, PENDING };

@@ -2,9 +2,9 @@
 // listen(): the clients of a server over sockets. The server itself is that of lib/channel/.
 const { createServer } = require('node:net');
 const { resolve } = require('node:path');
-const { now, setImmediate, setTimeout } = require('../channel/clock.js');
+const { callUnreferenced, now, setImmediate } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
-const { MAX_HANDSHAKES, Server } = require('../channel/server.js');
+const { MAX_HANDSHAKES, serve } = require('../channel/server.js');
 const { isAborted, throwIfAborted } = require('../channel/signals.js');
 const { listenAt } = require('./files.js');
 const { startHandshake } = require('./handshake.js');
@@ -39,6 +39,7 @@ class SocketClients {
   #onClients = () => {};
   /** @type {(error: unknown) => void} */ #onRefused = () => {};
   isReleased = (/** @type {{isReleased: boolean}} */ handle) => handle.isReleased;
+  isFree = this.isReleased;
 
   constructor() {
     this.#server = createServer({ pauseOnConnect: true }, (socket) => this.#arrived(socket));
@@ -102,7 +103,7 @@ class SocketClients {
       if (!this.#isPaused) this.#onClients();
       this.#take();
     };
-    if (this.#next() === undefined) setTimeout(take, RETRY_MS).unref();
+    if (this.#next() === undefined) callUnreferenced(take, RETRY_MS);
     else setImmediate(take);
   }
 
@@ -149,9 +150,9 @@ class SocketClients {
     return client;
   }
 
-  /** @param {Client} client @param {Options} options @param {AbortSignal} signal @param {import('../channel/handshake.js').Checks} checks */
-  handshake({ socket, early }, options, signal, checks) {
-    const handshake = startHandshake(socket, options, options.timeout, signal, checks, early);
+  /** @param {Client} client @param {Options} options @param {import('../channel/handshake.js').Checks} checks */
+  handshake({ socket, early }, options, checks) {
+    const handshake = startHandshake(socket, options, options.timeout, undefined, checks, early);
     const ended = () => this.#begun.delete(handshake);
     this.#begun.add(handshake);
     handshake.channel.then(ended, ended);
@@ -170,7 +171,7 @@ class SocketClients {
  * Listen for clients at the path of a Unix socket, or at a named pipe.
  * @param {string} path
  * @param {Options} options
- * @returns {Promise<InstanceType<typeof Server>>}
+ * @returns {Promise<InstanceType<typeof import('../channel/server.js').Server>>}
  */
 async function listen(path, options) {
   const where = readEndpoint(path);
@@ -179,7 +180,7 @@ async function listen(path, options) {
   const short = isWindows || Buffer.byteLength(absolute) <= MAX_FILE_BYTES ? absolute : where;
   const clients = new SocketClients();
   await clients.listen(short, options.allowOtherUsers);
-  const server = new Server(short, clients, options);
+  const server = serve(short, clients, options);
   if (options.signal && isAborted(options.signal)) await server.close();
   return server;
 }

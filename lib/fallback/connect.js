@@ -1,8 +1,8 @@
 'use strict';
 // connect(): connects to a server over a socket, and retries until it is listening.
 const { now } = require('../channel/clock.js');
-const { pause } = require('../channel/connect.js');
 const { CrossingsError } = require('../channel/errors.js');
+const { pause } = require('../channel/pause.js');
 const { throwIfAborted } = require('../channel/signals.js');
 const { startHandshake } = require('./handshake.js');
 const { tryConnectingToOwn } = require('./owner.js');

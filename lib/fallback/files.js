@@ -5,7 +5,7 @@
 const { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, renameSync, rmSync, unlinkSync } = require('node:fs');
 const { join, resolve } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
-const { systemError, tryConnecting } = require('./sockets.js');
+const { refuseDescriptors, systemError, tryConnecting } = require('./sockets.js');
 const { SOCKET_NAME, isWindows, neighbor, unusedName } = require('./paths.js');
 
 const ATTEMPTS = 10; // while other processes replace the file, too
@@ -55,6 +55,7 @@ async function bind(server, path, others, publish) {
     if (!isWindows) chmodSync(folder, 0o700);
     server.listen({ path: bound, exclusive: true, readableAll: isWindows && others, writableAll: isWindows && others });
     if (isWindows || !existsSync(bound)) await listening; // Node binds at once
+    refuseDescriptors(server);
     if (!isWindows) chmodSync(bound, others ? 0o666 : 0o600);
     await publish(bound);
     await listening;
@@ -66,7 +67,11 @@ async function bind(server, path, others, publish) {
     failure.message = failure.message.replace(bound, path).replace(folder, path);
     throw systemError(failure, `listen at ${path}`);
   } finally {
-    if (!isWindows) rmSync(folder, { recursive: true, force: true });
+    try {
+      if (!isWindows) rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // Node's permission model forbids it. Why listening has failed matters more.
+    }
   }
 }
 

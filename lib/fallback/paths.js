@@ -2,10 +2,11 @@
 // Where a server listens: a Unix socket's file, or a named pipe on Windows.
 const { randomBytes } = require('node:crypto');
 const { tmpdir } = require('node:os');
-const { basename, dirname, join } = require('node:path');
+const { basename, dirname, join, resolve } = require('node:path');
 const { invalidArgument, readPath, shown } = require('../channel/options.js');
 const { CrossingsError } = require('../channel/errors.js');
 
+const startFolder = currentFolder();
 const isWindows = process.platform === 'win32';
 const PIPE = /^\\\\[.?]\\pipe\\./i; // \\.\pipe\name
 const MAX_PIPE_LENGTH = 256;
@@ -14,6 +15,15 @@ const MIN_RANDOM_NAME = 9; // a dot and 8 hexadecimal digits
 const SOCKET_NAME = 's'; // in its folder
 const FIRST_TICKET = 2 ** 52; // every ticket of channelPair() over shared memory is smaller
 const TICKET_BYTES = 6;
+
+/** The current folder, or the root if it was removed. */
+function currentFolder() {
+  try {
+    return process.cwd();
+  } catch {
+    return '/';
+  }
+}
 
 /** @param {unknown} path @returns {string} */
 function readEndpoint(path) {
@@ -69,7 +79,7 @@ const newTicket = () => FIRST_TICKET + randomBytes(TICKET_BYTES).readUIntBE(0, T
 function endpointOf(ticket) {
   const name = `crossings-${(ticket - FIRST_TICKET).toString(36)}`;
   if (isWindows) return `\\\\.\\pipe\\${name}`;
-  const path = join(tmpdir(), name);
+  const path = resolve(startFolder, tmpdir(), name); // also after a change of directory
   return Buffer.byteLength(path) <= MAX_FILE_BYTES ? path : join('/tmp', name);
 }
 

@@ -2,6 +2,7 @@
 // Connects to a socket's path once, and translates what the system answers.
 const { connect } = require('node:net');
 const { CrossingsError } = require('../channel/errors.js');
+const { native, unavailable } = require('../channel/native.js');
 
 // There is no server, or only the file of one, or it has just closed.
 const NO_LISTENER = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET'];
@@ -24,6 +25,16 @@ function mixedTransports(path) {
 }
 
 /**
+ * Let the kernel refuse descriptors that a peer sends along, where it can and the addon is there to ask for it. Node reads a socket in a
+ * way that closes them on the thread of the event loop, and that can take as long as the peer likes.
+ * @param {any} socket or a server, to whose clients it then applies
+ */
+function refuseDescriptors(socket) {
+  const fd = socket._handle?.fd; // no public property tells it
+  if (unavailable === null && fd >= 0) native.refuseDescriptors(fd);
+}
+
+/**
  * Connect once.
  * @param {string} path
  * @returns {Promise<import('node:net').Socket | 'no listener' | 'busy'>}
@@ -31,6 +42,7 @@ function mixedTransports(path) {
 function tryConnecting(path) {
   return new Promise((resolve, reject) => {
     const socket = connect({ path });
+    refuseDescriptors(socket);
     const fail = (/** @type {NodeJS.ErrnoException} */ error) => {
       const code = String(error.code);
       if (NO_LISTENER.includes(code)) resolve('no listener');
@@ -45,4 +57,4 @@ function tryConnecting(path) {
   });
 }
 
-module.exports = { systemError, tryConnecting };
+module.exports = { refuseDescriptors, systemError, tryConnecting };

@@ -1,6 +1,10 @@
 /* The table of descriptors in use, one for the process. */
 #include "descriptors.h"
 
+extern "C" {
+#include "../disposal.h"
+}
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -118,7 +122,7 @@ void Descriptors::close(int fd) {
         listeners_.erase(listener);
         listener_close_socket(fd);
     } else if (lent) {
-        ::close(fd); // at most my own hello waits in it
+        disposal_close_later(fd); // whoever has made it may have put descriptors into it
     } else {
         handshake_close(fd);
     }

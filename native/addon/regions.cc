@@ -34,20 +34,20 @@ void CloseDescriptor(struct region *region) {
     region->fd = -1;
 }
 
-// Private zero pages replace a region whose buffer may still be used, until the buffer is collected. Those for a peer's
-// region are as read-only as it was: the kernel counts pages that can be written against the limits of this process
-// (`ulimit -d`, vm.overcommit_memory=2), and the peer chooses how many there are.
+// Zero pages replace a region whose buffer may still be used, until the buffer is collected. The kernel counts private
+// pages that can be written against the limits of this process (`ulimit -d`, vm.overcommit_memory=2). So those for a
+// peer's region are as read-only as it was, and those for this side's are shared, with nobody.
 void ReplaceByZeros(const Mapping *mapping) {
     const struct region &region = mapping->region;
     mmap(region.header, region_mapped_bytes(region.capacity), mapping->mine ? PROT_READ | PROT_WRITE : PROT_READ,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+         (mapping->mine ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 // Memory of released regions. The last process to unmap a region frees its file. A peer can make that take as
 // long as it likes, by pages, extended attributes and memory policies, also for the region that it was sent. So a
 // thread unmaps all of them, one after the other.
 struct Released {
-    Mapping *mapping; // whose memory is replaced; or null, and
+    Mapping *mapping; // has a hold on it; or null, and
     void *memory;     // this is unmapped
     size_t bytes;
 };
@@ -83,8 +83,11 @@ void CleanSoon(const Released &released) {
             return;
         cleaner.is_running = true;
     }
-    if (!disposal_start_thread(RunCleaner, nullptr))
-        RunCleaner(nullptr);
+    if (disposal_start_thread(RunCleaner, nullptr))
+        return;
+    // A peer of the same user may have brought it to its limit of processes. The next region tries again.
+    std::lock_guard<std::mutex> lock(cleaner.mutex);
+    cleaner.is_running = false;
 }
 
 void LetGo(Mapping *mapping) {
@@ -105,13 +108,18 @@ void Clean(const Released &released) {
         munmap(released.memory, released.bytes);
         return;
     }
-    ReplaceByZeros(released.mapping);
+    if (released.memory)
+        munmap(released.memory, released.bytes);
+    else
+        ReplaceByZeros(released.mapping);
+    released.mapping->is_free = true;
     LetGo(released.mapping);
 }
 
-void UnmapSoon(struct region *region) {
-    CleanSoon({nullptr, region->header, region_mapped_bytes(region->capacity)});
-    region->header = nullptr;
+void UnmapSoon(Mapping *mapping) {
+    mapping->holders++;
+    CleanSoon({mapping, mapping->region.header, region_mapped_bytes(mapping->region.capacity)});
+    mapping->region.header = nullptr;
 }
 
 void ReplaceSoon(Mapping *mapping) {
@@ -266,7 +274,7 @@ Napi::Value CreateRegion(const Napi::CallbackInfo &info) {
     return Wrap(info.Env(), region, use);
 }
 
-// releaseRegion(handle, buffer): frees the memory now, or soon if it is large. Views of the buffer must not be used
+// releaseRegion(handle, buffer): another thread frees the memory. Views of the buffer must not be used
 // afterwards. A view that is used anyway is empty or reads zeros; it never crashes the process.
 void ReleaseRegion(const Napi::CallbackInfo &info) {
     Mapping *mapping = MappingOf(info[0]);
@@ -277,7 +285,7 @@ void ReleaseRegion(const Napi::CallbackInfo &info) {
     CloseDescriptor(region);
     DropMirror(info.Env(), mapping);
     if (!mapping->has_buffer || (!mapping->shared && napi_detach_arraybuffer(info.Env(), info[1]) == napi_ok))
-        UnmapSoon(region);
+        UnmapSoon(mapping);
     else
         ReplaceSoon(mapping);
 }
@@ -318,6 +326,11 @@ Napi::Value IsReleased(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), MappingOf(info[0])->released);
 }
 
+// isFree(handle) -> has the memory been freed, too?
+Napi::Value IsFree(const Napi::CallbackInfo &info) {
+    return Napi::Boolean::New(info.Env(), MappingOf(info[0])->is_free);
+}
+
 // Frees the regions of a thread that ends. Bun and Deno run the finalizers of a worker's objects neither before nor
 // after this.
 void EnvironmentEnds(void *data) {
@@ -349,6 +362,7 @@ void ExportRegions(Napi::Object exports) {
     Export(exports, "sendHello", SendHello);
     Export(exports, "receiveHello", ReceiveHello);
     Export(exports, "isReleased", IsReleased);
+    Export(exports, "isFree", IsFree);
     exports.Set("hasExternalBuffers", Napi::Boolean::New(exports.Env(), HasExternalBuffers(exports.Env())));
     exports.Set("hasSharedBuffers", Napi::Boolean::New(exports.Env(), FindCreateShared() != nullptr));
 }

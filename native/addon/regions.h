@@ -15,6 +15,7 @@ struct Mapping {
     bool mine = false;   // this process writes it; a peer's is mapped read-only
     bool shared = false; // by a SharedArrayBuffer, which cannot be detached
     bool released = false;
+    std::atomic<bool> is_free{false}; // no memory of the region is mapped any more
     bool has_buffer = false;
     /* Of a region without a buffer: private memory with the same layout, see ring-copy.h. */
     char *mirror = nullptr;

@@ -134,6 +134,11 @@ Napi::Value PeerOf(const Napi::CallbackInfo &info) {
 }
 // ---- The doorbell ----
 
+// refuseDescriptors(descriptor)
+void RefuseDescriptors(const Napi::CallbackInfo &info) {
+    handshake_refuse_descriptors(IntegerAt(info, 0));
+}
+
 // ring(descriptor) -> false if the call failed and the peer may sleep on.
 Napi::Value Ring(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), doorbell_ring(IntegerAt(info, 0)));
@@ -176,6 +181,7 @@ void ExportSockets(Napi::Object exports) {
     Export(exports, "worksOver", WorksOver);
     Export(exports, "claimEnd", ClaimEnd);
     Export(exports, "peerOf", PeerOf);
+    Export(exports, "refuseDescriptors", RefuseDescriptors);
     Export(exports, "ring", Ring);
     Export(exports, "drain", Drain);
     Export(exports, "waitReadable", WaitReadable);

@@ -40,3 +40,19 @@ test.each(['process.exit()', "throw new Error('enough')"])(
     expect(await runScript(script).ended).toEqual({ ...success, output: 'still here\n' });
   },
 );
+
+test('what was sent in a corked channel is published when the program ends', async () => {
+  const script = `
+    const { openChannel } = require(${library});
+    openChannel(3).then(async (channel) => {
+      channel.cork();
+      await channel.send('one');
+      process.exit();
+    });`;
+  const { channel, port } = crossings.channelPair();
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'inherit', 'inherit', port.fd] });
+  port.close();
+  const end = closing(await channel);
+  expect(String(await end.receive())).toBe('one');
+  await once(child, 'exit');
+});

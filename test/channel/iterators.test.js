@@ -46,10 +46,9 @@ describe.each([
 });
 
 test('calls that were ended are forgotten', async () => {
-  const { Waiters, PENDING } = require('../../lib/channel/waiters.js');
-  const { Queue } = require('../../lib/channel/queue.js');
+  const { Group, Waiters, PENDING } = require('../../lib/channel/waiters.js');
   const waiters = new Waiters();
-  const group = new Queue();
+  const group = new Group();
   const waiting = [1, 2, 3].map(() => waiters.addTo(group, () => PENDING));
   waiters.endGroup(group, 'ended');
   expect(await Promise.all(waiting)).toEqual(['ended', 'ended', 'ended']);
@@ -116,4 +115,22 @@ test('requests that were set aside are kept if dispatching one fails because the
   } finally {
     await peer.close();
   }
+});
+
+// The second batch hid it, and the message was gone without a trace.
+test('an error of decode in the middle of a batch goes to the next call that waits', async () => {
+  const decode = (/** @type {Buffer} */ bytes) => {
+    if (String(bytes) === 'bad') throw new Error('cannot be decoded');
+    return String(bytes);
+  };
+  const [a, b] = await pair({}, { decode });
+  const batches = b.batches();
+  const [first, second, third] = [batches.next(), batches.next(), batches.next()];
+  await pause(5);
+  a.cork();
+  for (const text of ['one', 'bad', 'two', 'three']) a.trySend(text);
+  a.uncork();
+  expect(await first).toEqual({ value: ['one'], done: false });
+  await expect(second).rejects.toThrow('cannot be decoded');
+  expect(await third).toEqual({ value: ['two', 'three'], done: false });
 });

@@ -132,15 +132,17 @@ describe('a package that is loaded after', () => {
   });
 
   // It tried only once.
-  test.each(['shm', 'socket'])(
-    'the timers were replaced waits for a server that starts later: %s',
-    async (transport) => {
-      const script = `
+  test.each([
+    ['shm', ''],
+    ['socket', ''],
+    ['shm', "{ apis: ['setTimeout'] }"], // as often as all of them
+  ])('the timers were replaced waits for a server that starts later: %s %s', async (transport, replaced) => {
+    const script = `
       const { mock } = require('node:test');
       const { port1 } = new MessageChannel();
       port1.on('message', () => {}); // keeps the process alive
       const { setTimeout } = require('node:timers');
-      mock.timers.enable();
+      mock.timers.enable(${replaced});
       const { connect, listen } = require(${library});
       (async () => {
         const options = ${JSON.stringify(transport === 'socket' ? { transport } : {})};
@@ -152,9 +154,8 @@ describe('a package that is loaded after', () => {
         await Promise.all([a.close(), b.close(), server.close()]);
         port1.close();
       })();`;
-      expect(await runScript(script).ended).toMatchObject({ status: 0 });
-    },
-  );
+    expect(await runScript(script).ended).toMatchObject({ status: 0 });
+  });
 
   test("the runtime's own timers uses them", () => {
     expect(require('../../lib/channel/clock.js').areGenuine).toBe(true);

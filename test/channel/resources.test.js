@@ -125,21 +125,25 @@ test('a server that reaches no limit forgets the channels that are closed', asyn
   const script = `
     const { native } = require(${JSON.stringify(require.resolve('../../lib/channel/native.js'))});
     const { Usage } = require(${JSON.stringify(require.resolve('../../lib/channel/usage.js'))});
-    const usage = new Usage({ maxChannelsPerUser: 1e9, maxBytesPerUser: 1e15 }, native.isReleased);
+    const usage = new Usage({ maxChannelsPerUser: 1e9, maxBytesPerUser: 1e15 }, native);
     const region = () => native.createRegion(65536, false, false);
     const handles = [];
     const add = (close) => {
       const mine = region();
-      usage.add(1, mine, { capacity: 65536 });
+      usage.add(1, mine, mine);
       handles.push(new WeakRef(mine.handle));
       if (close) native.releaseRegion(mine.handle, mine.buffer);
     };
     for (let i = 0; i < 10; i++) add(false);
-    for (let i = 0; i < 500; i++) add(true);
-    setTimeout(() => {
+    (async () => {
+      for (let i = 0; i < 500; i++) {
+        add(true);
+        while (!native.isFree(handles.at(-1).deref())) await new Promise(setImmediate); // another thread frees it
+      }
+      await new Promise(setImmediate);
       gc();
       const held = handles.filter((handle) => handle.deref()).length;
       if (held < 10 || held > 100) console.log(held + ' of 510 are held');
-    }, 1);`;
+    })();`;
   expect(await runScript(script, ['--expose-gc']).ended).toEqual(success);
 });

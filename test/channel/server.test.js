@@ -4,6 +4,7 @@ const { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 const net = require('node:net');
 const { join } = require('node:path');
 const { closing, crossings, errorWith, library, newPath, runScript, success } = require('./support.js');
+const { native } = require('../../lib/channel/native.js');
 
 const { connect, listen } = crossings;
 
@@ -95,4 +96,37 @@ test('close ends a loop over clients; accept then fails with ERR_CLOSED', async 
   await server.close();
   expect(await loop).toBe('ended');
   await expect(server.accept()).rejects.toEqual(errorWith('ERR_CLOSED'));
+});
+
+// It took the next client, which nobody got.
+test('return() of an iterator ends its next() that waits, and the next client is for accept()', async () => {
+  const server = closing(await listen(newPath()));
+  const clients = server[Symbol.asyncIterator]();
+  const waiting = clients.next();
+  expect(await clients.return()).toEqual({ value: undefined, done: true });
+  expect(await waiting).toEqual({ value: undefined, done: true });
+  const client = closing(await connect(server.path));
+  const served = closing(await server.accept());
+  client.trySend('hello');
+  expect(String(await served.receive())).toBe('hello');
+});
+
+// Nobody would have accepted its clients.
+test('a server that cannot be made leaves no socket', async () => {
+  const { Poller } = native;
+  const path = newPath();
+  native.Poller = /** @type {any} */ (
+    class {
+      constructor() {
+        throw new Error('no memory');
+      }
+    }
+  );
+  try {
+    await expect(listen(path)).rejects.toThrow('no memory');
+  } finally {
+    native.Poller = Poller;
+  }
+  expect(existsSync(path)).toBe(false);
+  closing(await listen(path));
 });
