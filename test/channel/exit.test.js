@@ -1,6 +1,9 @@
 'use strict';
 // How the end of a process treats what was sent in its last tick.
-const { library, newPath, runScript, success } = require('./support.js');
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
+const { channelPair } = require('../../lib/index.js');
+const { closing, library, newPath, runScript, success } = require('./support.js');
 
 test('what was sent in the tick that calls process.exit() is published', async () => {
   const script = `
@@ -49,7 +52,7 @@ test('what was sent in a corked channel is published when the program ends', asy
       await channel.send('one');
       process.exit();
     });`;
-  const { channel, port } = crossings.channelPair();
+  const { channel, port } = channelPair();
   const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'inherit', 'inherit', port.fd] });
   port.close();
   const end = closing(await channel);

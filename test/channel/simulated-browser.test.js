@@ -4,15 +4,15 @@ const { library, newPath, runScript, success } = require('./support.js');
 
 /** Globals as happy-dom has them: the state of a signal is a plain field. */
 const REPLACE = `
-  class AbortSignal extends EventTarget { aborted = false; reason = undefined; }
-  class AbortController {
-    signal = new AbortSignal();
+  class Signal extends EventTarget { aborted = false; reason = undefined; }
+  class Controller {
+    signal = new Signal();
     abort(reason = new Error('aborted')) {
       Object.assign(this.signal, { aborted: true, reason });
       this.signal.dispatchEvent(new Event('abort'));
     }
   }
-  Object.assign(globalThis, { AbortController, AbortSignal, ReadableStream: undefined, WritableStream: undefined });`;
+  Object.assign(globalThis, { AbortController: Controller, AbortSignal: Signal, ReadableStream: undefined, WritableStream: undefined });`;
 
 const USE = (/** @type {object} */ options) => `
   const options = ${JSON.stringify(options)};
