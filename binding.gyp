@@ -102,6 +102,7 @@
         'c-bench/common/gate.c',
         'c-bench/common/ndjson.c',
         'c-bench/common/options.c',
+        'c-bench/common/signals.c',
         'c-bench/common/syscalls.c',
         'c-bench/common/topology.c',
       ],
