@@ -219,6 +219,7 @@
         'c-bench/lessons/names.c',
         'c-bench/lessons/namespaces.c',
         'c-bench/lessons/output.c',
+        'c-bench/lessons/parent.c',
         'c-bench/lessons/programs.c',
         'c-bench/lessons/room.c',
         "<!@(node c-bench/lessons/sources.js)",
