@@ -24,6 +24,8 @@
 #define SYS_close_range 436
 #endif
 
+#define MIN_START_MS 5000 /* for namespaces, too, on a busy machine; the time of the program begins afterwards */
+
 /* ---- Signals ---- */
 
 static volatile pid_t next_process;
@@ -183,7 +185,8 @@ static void print_confinement(int attempt, const char *refused, const struct not
 /* With namespaces if permitted, as root or with a user namespace. */
 pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder, int orders,
                    struct notice *notice) {
-    uint64_t limit_ns = monotonic_ns() + (uint64_t)how->limit_ms * 1000000;
+    int limit_ms = how->limit_ms < MIN_START_MS ? MIN_START_MS : how->limit_ms;
+    uint64_t limit_ns = monotonic_ns() + (uint64_t)limit_ms * 1000000;
     char refused[sizeof notice->text] = "";
     for (int attempt = how->plain ? 2 : geteuid() == 0 ? 0 : 1; attempt < 3; attempt++) {
         if (pipe(pipes->status)) {
@@ -218,7 +221,7 @@ pid_t start_parent(const struct confinement *how, struct pipes *pipes, const cha
         if (answer == KILLED)
             snprintf(refused, sizeof refused, "the process that starts it was killed");
         else
-            snprintf(refused, sizeof refused, "it did not start within %d ms", how->limit_ms);
+            snprintf(refused, sizeof refused, "it did not start within %d ms", limit_ms);
         break;
     }
     fprintf(stderr, "Cannot confine the program: %s.\n", refused);
