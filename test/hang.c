@@ -254,6 +254,37 @@ static void *sleep_briefly(void *nothing) {
     return nothing;
 }
 
+static void *lock_first(void *nothing) {
+    pthread_mutex_lock(&first);
+    return nothing;
+}
+
+/* The first thread ends with a mutex that another thread waits for. */
+static void end_first_thread_with_mutex(void) {
+    pthread_t thread;
+    pthread_mutex_lock(&first);
+    pthread_create(&thread, NULL, lock_first, NULL);
+    pthread_exit(NULL);
+}
+
+static void *wait_for_signal(void *nothing) {
+    pause();
+    return nothing;
+}
+
+/* The first thread ends. Another one has the write end of a pipe, from which a child reads that has it, too. */
+static void end_first_thread_with_pipe(void) {
+    int ends[2];
+    char byte;
+    pthread_t thread;
+    if (pipe(ends))
+        exit(2);
+    if (fork() == 0)
+        exit(read(ends[0], &byte, 1) == 1 ? 0 : 2);
+    pthread_create(&thread, NULL, wait_for_signal, NULL);
+    pthread_exit(NULL);
+}
+
 static void start_threads(void) {
     pthread_t threads[64];
     for (int i = 0; i < 64; i++)
@@ -301,6 +332,8 @@ int main(int argument_count, char **arguments) {
         {"pass-odd-control", pass_odd_control},
         {"lock-in-two-orders", lock_in_two_orders},
         {"wait-for-child", wait_for_child},
+        {"end-first-thread-with-mutex", end_first_thread_with_mutex},
+        {"end-first-thread-with-pipe", end_first_thread_with_pipe},
         {"start-threads", start_threads},
         {"fork-for-ever", fork_for_ever},
         {"call-often", call_often},

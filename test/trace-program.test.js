@@ -205,6 +205,14 @@ describeWhereAllowed('why a program hangs:', () => {
     expect(text).toContain(`whose other end, Unix socket A, only crossings-hang ${parent} holds`);
   });
 
+  test('a thread that waits for a mutex of the first thread, which has ended', async () => {
+    const trace = await hang('end-first-thread-with-mutex');
+    const { text, waits } = stuckOf(trace);
+    const [, thread] = trace.processes[0].threads.map(({ tid }) => tid);
+    expect(waits.map(({ tid, call }) => [tid, call])).toEqual([[thread, 'futex']]);
+    expect(text).toContain('which nothing else can wake');
+  });
+
   const inFolder = { spawn: { stdio: [nowhere, nowhere, nowhere, 'pipe'], cwd: folder } };
   test.each([
     ['locks of files, flock()', 'lock-files-in-two-orders', ['flock', 'flock']],
@@ -244,6 +252,14 @@ describeWhereAllowed('why a program hangs:', () => {
   test.each(['bash', 'sh'])('a child that hangs, started by %s, which handles Ctrl-C while it waits', async (shell) => {
     const { waits } = stuckOf(await record([shell, '-c', '"$0" keep-own-end; true', built('crossings-hang')]));
     expect(waits.map(({ call }) => call)).toEqual(['wait4', 'read']);
+  });
+
+  test('a process whose first thread has ended still has its descriptors, and is not deadlocked', async () => {
+    const trace = check(await hang('end-first-thread-with-pipe', { timeoutSeconds: 3 }));
+    const [parent, child] = trace.processes.map(({ pid }) => pid);
+    expect({ ended: trace.ended, stuck: trace.stuck }).toEqual({ ended: 'timeout', stuck: null });
+    const wait = trace.waiting?.waits.find(({ pid }) => pid === child);
+    expect(wait?.heldBy.map(({ pid }) => pid)).toEqual([parent, child]);
   });
 
   test('a program that a timer will end is not deadlocked', async () => {

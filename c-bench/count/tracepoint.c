@@ -184,12 +184,17 @@ static int finish(pid_t command, struct tally *tally, char *reason) {
     int status = -1;
     for (int i = 0; i < event_count; i++)
         polled[i] = (struct pollfd){.fd = events[i].fd, .events = POLLIN};
-    bool ended = false;
-    while (!ended) {
+    pid_t ended = 0;
+    while (ended == 0) {
         poll(polled, (nfds_t)event_count, 20 /* ms, then check whether the command has ended */);
-        ended = waitpid(command, &status, WNOHANG) == command;
+        ended = waitpid(command, &status, WNOHANG);
         for (int i = 0; i < event_count; i++)
             drain(&events[i], tally);
+    }
+    if (ended < 0) {
+        snprintf(reason, REASON_BYTES, "cannot wait for the command: %s", strerror(errno));
+        close_events();
+        return -1;
     }
     uint64_t counted = counted_by_kernel();
     close_events();

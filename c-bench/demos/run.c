@@ -1,6 +1,7 @@
 /* Starts demos, and cleans up after them. */
 #include "run.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <sys/syscall.h>
 
@@ -18,7 +19,7 @@ static bool start_cleaner(const struct demo_entry *entry, pid_t owner, const str
         _exit(1);
     }
     close(gate->open_fd);
-    while (poll(&(struct pollfd){.fd = demo_ended, .events = POLLIN}, 1, -1) < 0)
+    while (poll(&(struct pollfd){.fd = demo_ended, .events = POLLIN}, 1, -1) < 0 && errno == EINTR)
         continue;
     for (int i = 0; i < MAX_NAMES && entry->names[i]; i++) {
         char name[64];

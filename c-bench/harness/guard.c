@@ -4,6 +4,7 @@
 #include "../common/gate.h"
 #include "results.h"
 
+#include <errno.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,8 +44,12 @@ int run_guarded(int (*measure)(const void *context), const void *context) {
         perror("Cannot start the supervisor process");
         return 1;
     }
-    while (waitpid(supervisor, &status, 0) < 0)
-        continue;
+    while (waitpid(supervisor, &status, 0) < 0) {
+        if (errno == EINTR)
+            continue;
+        perror("Cannot wait for the supervisor process");
+        return 1;
+    }
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     remove_names();

@@ -1,208 +1,30 @@
-/* Forks the guard, which confines the program, reads what it writes, and ends it when its time is up. */
+/* Forks the guard, which starts the program, reads what it writes, and ends it when its time is up. */
 #include "confine.h"
 
+#include "../common/clock.h"
 #include "../common/gate.h"
 #include "../common/ndjson.h"
 #include "descendants.h"
 #include "names.h"
-#include "namespaces.h"
 #include "output.h"
+#include "parent.h"
 #include "room.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-
-/* Sent by the program's parent to the guard. */
-struct notice {
-    enum { READY = 1, REFUSED, ENDED } kind;
-    int status;   /* of the program, from waitpid() */
-    int left;     /* processes that it left behind */
-    pid_t pid;    /* of the program, in its namespace */
-    bool counted; /* the kernel limits how many processes there are */
-    char text[120];
-};
 
 #define SAID_WHY 2 /* the exit status of a guard that could not run the program and has printed the reason */
 
 #define COUNT_MS 100 /* how often processes are counted where the kernel does not limit them */
 
-struct pipes {
-    int out[2], error[2], status[2];
-};
-
-static sigset_t guard_signals;
-
 static long now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* ---- SIGUSR1, on its way to the tracer ---- */
-
-static volatile pid_t next_process;
-
-static void pass_signal(int signal) {
-    if (next_process > 0)
-        kill(next_process, signal);
-}
-
-static void pass_signals_to(pid_t process) {
-    next_process = process;
-    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = pass_signal, .sa_flags = SA_RESTART}, NULL);
-}
-
-static void tell(const struct pipes *pipes, const struct notice *notice) {
-    if (write(pipes->status[1], notice, sizeof *notice) != sizeof *notice)
-        _exit(1);
-}
-
-/* ---- The program ---- */
-
-static void close_from(int first, int last) {
-    if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
-        return;
-    struct rlimit most; /* before Linux 5.9 */
-    rlim_t end = getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur < 65536 ? most.rlim_cur : 65536;
-    for (int fd = first; fd <= last && fd < (int)end; fd++)
-        close(fd);
-}
-
-/* Close all descriptors but the standard ones and `kept`: the program must not have what this process has inherited. */
-static void close_others(int kept) {
-    close_from(STDERR_FILENO + 1, kept - 1);
-    close_from(kept + 1, INT_MAX);
-}
-
-__attribute__((noreturn)) static void be_program(const struct confinement *how, const struct pipes *pipes,
-                                                 const char *folder) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setsid();
-    dup2(pipes->out[1], STDOUT_FILENO);
-    dup2(pipes->error[1], STDERR_FILENO);
-    close_others(how->trace ? how->trace->output : STDERR_FILENO);
-    if (chdir(folder)) {
-        perror("Cannot enter the temporary folder");
-        exit(126);
-    }
-    limit_resources(how->limit_ms, how->memory_mb, how->run == NULL);
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    drop_capabilities();
-    signal(SIGUSR1, SIG_DFL);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL);
-    if (how->run)
-        setvbuf(stdout, NULL, _IOLBF, 1 << 12); /* what it printed must be seen if it is killed */
-    if (how->trace && how->run) {
-        const char *name = strrchr(how->argv[0], '/');
-        prctl(PR_SET_NAME, name ? name + 1 : how->argv[0]); /* in the recording; it would be that of this executable */
-    }
-    if (how->trace)
-        exit(how->run ? trace_function(how->run, how->argc, how->argv, how->trace)
-                      : trace_command(how->argv, how->trace));
-    if (how->run)
-        exit(how->run(how->argc, how->argv));
-    execvp(how->argv[0], how->argv);
-    fprintf(stderr, "Cannot run %s: %s.\n", how->argv[0], strerror(errno));
-    exit(127);
-}
-
-/* The program's parent: process 1 of the namespaces, if there are any. Its end is the end of all processes in them. */
-__attribute__((noreturn)) static void be_parent(const struct confinement *how, const struct pipes *pipes,
-                                                const char *folder, bool has_namespaces, bool with_user) {
-    struct notice notice = {.kind = READY};
-    if (has_namespaces)
-        forget_names();
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    close(pipes->status[0]);
-    if (poll(&(struct pollfd){.fd = pipes->status[1]}, 1, 0) != 0)
-        _exit(1); /* the guard has already ended */
-    if (has_namespaces && !furnish_namespaces(with_user, notice.text, sizeof notice.text)) {
-        notice.kind = REFUSED;
-        tell(pipes, &notice);
-        _exit(0);
-    }
-    /* The kernel does not apply RLIMIT_NPROC to root. */
-    notice.counted = (has_namespaces && limit_process_ids()) || geteuid() != 0;
-    pass_signals_to(0);
-    sigset_t passed;
-    sigemptyset(&passed);
-    sigaddset(&passed, SIGUSR1);
-    sigprocmask(SIG_UNBLOCK, &passed, NULL); /* the guard blocks it */
-    notice.pid = fork();
-    if (notice.pid == 0)
-        be_program(how, pipes, folder);
-    if (notice.pid < 0) {
-        notice.kind = REFUSED;
-        snprintf(notice.text, sizeof notice.text, "starting a process: %s", strerror(errno));
-        tell(pipes, &notice);
-        _exit(0);
-    }
-    pass_signals_to(notice.pid);
-    tell(pipes, &notice);
-    close(pipes->out[1]);
-    close(pipes->error[1]);
-    notice.kind = ENDED;
-    for (pid_t ended; (ended = waitpid(-1, &notice.status, 0)) != notice.pid;)
-        if (ended < 0)
-            _exit(1);
-    if (has_namespaces) {
-        kill(-1, SIGKILL); /* everything else in this namespace */
-        while (waitpid(-1, NULL, 0) > 0)
-            notice.left++;
-    }
-    tell(pipes, &notice);
-    _exit(0);
-}
-
-/* ---- The guard ---- */
-
-/* Start the program's parent: with namespaces if permitted, as root or with a user namespace. Reports which it was. */
-static pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder,
-                          struct notice *notice) {
-    char refused[sizeof notice->text] = "";
-    for (int attempt = how->plain ? 2 : geteuid() == 0 ? 0 : 1; attempt < 3; attempt++) {
-        pid_t parent = attempt < 2 ? fork_into_namespaces(attempt == 1) : fork();
-        if (parent == 0)
-            be_parent(how, pipes, folder, attempt < 2, attempt == 1);
-        if (parent < 0) {
-            const char *doing = attempt < 2 ? "creating namespaces" : "starting a process";
-            snprintf(refused, sizeof refused, "%s: %s", doing, strerror(errno));
-            continue;
-        }
-        if (read(pipes->status[0], notice, sizeof *notice) == sizeof *notice && notice->kind == READY) {
-            event_begin("confinement");
-            event_string("namespaces", attempt == 0   ? "process, mount, network, ipc"
-                                       : attempt == 1 ? "user, process, mount, network, ipc"
-                                                      : NULL);
-            event_string("refused", *refused ? refused : NULL);
-            event_integer("pid", (uint64_t)notice->pid);
-            event_end();
-            return parent;
-        }
-        memcpy(refused, notice->text, sizeof refused);
-        waitpid(parent, NULL, 0);
-    }
-    fprintf(stderr, "Cannot confine the program: %s.\n", refused);
-    return -1;
+    return (long)(monotonic_ns() / 1000000);
 }
 
 /* Those that end a program. (glibc has a function for this, musl does not.) */
@@ -239,16 +61,15 @@ static void report_end(const struct notice *notice, const char *limit, bool ende
 }
 
 /* Pass on what the program writes until it ends, its time is up, or the guard must end. */
-static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t parent, bool counts,
+static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t parent, int orders,
                       struct notice *notice) {
     struct output out = {.stream = "stdout"}, error = {.stream = "stderr"};
-    int ordered = signalfd(-1, &guard_signals, SFD_CLOEXEC);
     long began = now_ms(), counted = began;
-    bool ended = false, late = false, crowded = false;
+    bool counts = !notice->counted, ended = false, late = false, crowded = false;
     struct pollfd fds[] = {{pipes->out[0], POLLIN, 0},
                            {pipes->error[0], POLLIN, 0},
                            {pipes->status[0], POLLIN, 0},
-                           {ordered, POLLIN, 0},
+                           {orders, POLLIN, 0},
                            {STDOUT_FILENO, 0, 0}};
     while (!ended && !late && !crowded) {
         long rest = began + how->limit_ms - now_ms();
@@ -260,10 +81,7 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
             crowded = count_descendants(parent) > MAX_PROCESSES;
             counted = now_ms();
         }
-        struct signalfd_siginfo sent = {0};
-        if (fds[3].revents && read(ordered, &sent, sizeof sent) == sizeof sent && sent.ssi_signo == SIGUSR1)
-            kill(parent, SIGUSR1);
-        else if (fds[3].revents || fds[4].revents & (POLLERR | POLLHUP))
+        if ((fds[3].revents && must_end(orders, parent)) || fds[4].revents & (POLLERR | POLLHUP))
             return 1; /* the process that asked for this run has ended */
         if (fds[0].revents && !pass_on(&out, pipes->out[0]))
             fds[0].fd = -1;
@@ -299,10 +117,11 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
 }
 
 __attribute__((noreturn)) static void be_guard(const struct confinement *how, pid_t owner, const char *folder) {
-    sigemptyset(&guard_signals);
-    sigaddset(&guard_signals, SIGTERM);
-    sigaddset(&guard_signals, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &guard_signals, NULL);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN); /* a reader that has ended must not keep the guard from cleaning up */
     setsid(); /* a signal to the process group of crossings-lessons must not reach the guard, which cleans up */
     adopt_orphans();
@@ -315,17 +134,16 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
         fprintf(stderr, "Cannot make the temporary folder %s: %s.\n", folder, strerror(errno));
         _exit(SAID_WHY);
     }
-    if (pipe(pipes.out) || pipe(pipes.error) || pipe(pipes.status)) {
+    int orders = signalfd(-1, &signals, SFD_CLOEXEC);
+    if (orders < 0 || pipe(pipes.out) || pipe(pipes.error)) {
         fprintf(stderr, "Cannot confine the program: creating pipes: %s.\n", strerror(errno));
         remove_room(folder);
         _exit(SAID_WHY);
     }
-    pid_t parent = start_parent(how, &pipes, folder, &notice);
-    bool counts = !notice.counted;
+    pid_t parent = start_parent(how, &pipes, folder, orders, &notice);
     close(pipes.out[1]);
     close(pipes.error[1]);
-    close(pipes.status[1]);
-    int status = parent < 0 ? SAID_WHY : watch_over(how, &pipes, parent, counts, &notice);
+    int status = parent < 0 ? SAID_WHY : parent == 0 ? 1 : watch_over(how, &pipes, parent, orders, &notice);
     kill_descendants();
     remove_room(folder);
     _exit(status);

@@ -7,6 +7,7 @@
  */
 #include "../common/clock.h"
 #include "../common/ndjson.h"
+#include "../common/signals.h"
 #include "../common/topology.h"
 #include "../harness/command-line.h"
 #include "../harness/function-call.h"
@@ -108,6 +109,7 @@ static int time_function_call(const struct plan *plan) {
 }
 
 int main(int count, char **arguments) {
+    reset_signals();
     static struct work work;
     static char output[1 << 20];
     /* A buffer for the longest line: the number of our own system calls must not grow with the messages. */

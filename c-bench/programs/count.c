@@ -7,6 +7,7 @@
 #include "../common/gate.h"
 #include "../common/ndjson.h"
 #include "../common/options.h"
+#include "../common/signals.h"
 #include "../common/syscalls.h"
 
 #include <errno.h>
@@ -135,6 +136,7 @@ static int count(char **arguments, const char *wanted) {
 }
 
 int main(int argument_count, char **arguments) {
+    reset_signals();
     enum { METHOD = 1, PARENT, PROBE, HELP };
     static const struct option options[] = {
         {"method", required_argument, NULL, METHOD},

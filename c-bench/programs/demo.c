@@ -7,6 +7,7 @@
  */
 #include "../common/ndjson.h"
 #include "../common/options.h"
+#include "../common/signals.h"
 #include "../demos/run.h"
 #include "../demos/timing.h"
 #include "../trace/tracer.h"
@@ -55,6 +56,7 @@ static int show_demo(const struct demo_entry *entry, int count) {
 }
 
 int main(int argument_count, char **arguments) {
+    reset_signals();
     enum { MESSAGE_COUNT = 1, TRACE, TIME, PARENT, LIST, HELP };
     static const struct option options[] = {
         {"messages", required_argument, NULL, MESSAGE_COUNT},

@@ -1,6 +1,7 @@
 /* crossings-gates: tries the three gates of a channel, and prints each attempt and its answer as a line of JSON. */
 #include "../gates/gates.h"
 #include "../common/options.h"
+#include "../common/signals.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -16,6 +17,7 @@ static const char usage[] =
     "  --help         print this help and exit\n";
 
 int main(int count, char **arguments) {
+    reset_signals();
     enum { PARENT = 1, HELP };
     static const struct option options[] = {
         {"parent", required_argument, NULL, PARENT},

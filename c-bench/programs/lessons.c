@@ -4,6 +4,7 @@
  */
 #include "../common/ndjson.h"
 #include "../common/options.h"
+#include "../common/signals.h"
 #include "../lessons/confine.h"
 #include "../lessons/programs.h"
 
@@ -43,6 +44,7 @@ static void list(void) {
 }
 
 int main(int argument_count, char **arguments) {
+    reset_signals();
     enum {
         CONFINE = 1,
         LIMIT,

@@ -7,6 +7,7 @@
 #include "../common/clock.h"
 #include "../common/ndjson.h"
 #include "../common/options.h"
+#include "../common/signals.h"
 #include "../common/syscalls.h"
 #include "../common/topology.h"
 #include "../prove/filter.h"
@@ -139,6 +140,7 @@ static const struct option long_options[] = {
 };
 
 int main(int count, char **arguments) {
+    reset_signals();
     static struct topology topology;
     struct plan plan = {.messages = 10000000, .warm_up = 1000, .pinned = true, .limit_ms = 60000, .stall_ms = 10000};
     struct outcome outcome;

@@ -7,6 +7,7 @@
  */
 #include "../common/clock.h"
 #include "../common/ndjson.h"
+#include "../common/signals.h"
 #include "../sweep/command-line.h"
 #include "../sweep/content.h"
 
@@ -142,6 +143,7 @@ static int probe(void) {
 }
 
 int main(int count, char **arguments) {
+    reset_signals();
     struct options options;
     options_read(&options, count, arguments);
     if (options.probe)

@@ -5,6 +5,7 @@
  * SIGINT or SIGTERM ends the command and the recording. SIGUSR1 says that the last snapshot was a deadlock.
  */
 #include "../common/options.h"
+#include "../common/signals.h"
 #include "../trace/tracer.h"
 
 #include <fcntl.h>
@@ -24,6 +25,7 @@ static const char usage[] =
     "  --help            print this help and exit\n";
 
 int main(int argument_count, char **arguments) {
+    reset_signals();
     enum { OUTPUT = 1, TIMEOUT, EVENTS, TASKS, PAYLOAD, PARENT, HELP };
     static const struct option options[] = {
         {"output", required_argument, NULL, OUTPUT},

@@ -79,10 +79,10 @@ static void begin_ending(const char *why, int signal, uint64_t dropped) {
     signal_all(signal);
 }
 
-/* True if all threads sleep in system calls. */
+/* True if all threads sleep in system calls, except those that have ended. */
 static bool do_all_sleep(void) {
     for (const struct tracee *tracee = next_tracee(NULL); tracee; tracee = next_tracee(tracee))
-        if (!tracee->in_call || tracee_state(tracee) != 'S')
+        if (!has_ended_first(tracee) && (!tracee->in_call || tracee_state(tracee) != 'S'))
             return false;
     return true;
 }

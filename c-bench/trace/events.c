@@ -150,7 +150,7 @@ static void print_task(const struct tracee *tracee) {
             print_locks(tracee, call);
         print_signals(tracee);
     }
-    if (tracee->pid == tracee->tid)
+    if (shown_thread(tracee->pid) == tracee)
         print_all_descriptors(tracee, "descriptors");
     event_close();
 }

@@ -270,7 +270,7 @@ static void find_locks(const char *kind, const struct stat *file) {
     held.file = *file;
     held.count = 0;
     for (const struct tracee *one = next_tracee(NULL); one; one = next_tracee(one))
-        if (one->tid == one->pid)
+        if (shown_thread(one->pid) == one)
             find_holders(one, locks, count);
     /* Two locks with the same text could be those of two processes, of which only one is traced. */
     for (int i = 0; i < count; i++)

@@ -57,3 +57,20 @@ struct tracee *next_tracee(const struct tracee *tracee) {
 size_t count_tracees(void) {
     return alive;
 }
+
+/* Another thread than the first of a process, or NULL. */
+static const struct tracee *other_thread(pid_t pid) {
+    for (size_t i = 0; i < used; i++)
+        if (ids[i] && ids[i] != pid && tracees[i].pid == pid)
+            return &tracees[i];
+    return NULL;
+}
+
+bool has_ended_first(const struct tracee *tracee) {
+    return tracee->tid == tracee->pid && other_thread(tracee->pid) && tracee_state(tracee) == 'Z';
+}
+
+const struct tracee *shown_thread(pid_t pid) {
+    const struct tracee *first = find_tracee(pid);
+    return !first || has_ended_first(first) ? other_thread(pid) : first;
+}

@@ -74,6 +74,10 @@ void remove_tracee(struct tracee *tracee);
 /* The next one after `tracee` (NULL: the first), or NULL. */
 struct tracee *next_tracee(const struct tracee *tracee);
 size_t count_tracees(void);
+/* True for the first thread of a process that has ended while others go on. The kernel reports its end after theirs. */
+bool has_ended_first(const struct tracee *tracee);
+/* The thread through which /proc shows the descriptors of a process: its first, or another if that has ended. */
+const struct tracee *shown_thread(pid_t pid);
 
 /* ---- process.c: reads a stopped process ---- */
 

@@ -5,6 +5,7 @@
 const { signalNames } = require('../constants.js');
 const { printable } = require('../values.js');
 const { Content } = require('./content.js');
+const { applyCall } = require('./effects.js');
 const { eventOf } = require('./event.js');
 const { Outside } = require('./outside.js');
 const { explain } = require('./stuck.js');
@@ -18,8 +19,6 @@ const { Lines, markIn, PRELOAD } = require('../node/marks.js');
 
 const CLONES = new Set(['clone', 'clone3', 'fork', 'vfork']);
 const CLONE_FILES = 0x400;
-const CLOSE_RANGE_CLOEXEC = 4;
-const EPOLL_CTL_DEL = 2;
 
 /** @param {number} number */
 const signalName = (number) => signalNames.get(number) ?? `signal ${number}`;
@@ -198,65 +197,8 @@ class Recorder extends Content {
     if (!enter) return;
     this.entered.delete(leave.tid);
     const raw = { ...enter, ...leave, t: this.at(leave.t), end: this.seen(this.at(leave.end)) };
-    this.change(raw);
+    applyCall(this, raw);
     this.finish(raw);
-  }
-
-  /** Keeps the descriptors up to date, and adds the objects that the call made. @param {any} raw */
-  change(raw) {
-    const { pid, name, end, args } = raw;
-    const failed = raw.result.startsWith('-');
-    const number = (/** @type {number} */ i) => Number(BigInt.asIntN(32, BigInt(args[i])));
-    raw.known = this.objects.list.length;
-    if (name === 'execve' && !failed) this.preloaded.delete(raw.tid);
-    if (name === 'close' && !failed) raw.closed = this.descriptors.close(pid, number(0), end);
-    if (name === 'close_range' && !failed && !(number(2) & CLOSE_RANGE_CLOEXEC)) {
-      const last = Number(BigInt.asUintN(32, BigInt(args[1])));
-      for (const fd of [...this.descriptors.table(pid).keys()])
-        if (fd >= number(0) && fd <= last) this.descriptors.close(pid, fd, end);
-    }
-    const copies = name === 'dup' || name === 'dup2' || name === 'dup3' || name === 'fcntl';
-    for (const changed of raw.changed ?? []) this.descriptors.see(pid, changed, end);
-    raw.madeObjects = raw.made.map((/** @type {RawDescriptor} */ made) =>
-      copies && made.fd === number(0)
-        ? this.descriptors.see(pid, made, end)
-        : this.made(pid, made, end, copies ? number(0) : undefined),
-    );
-    if (name === 'socketpair' && raw.madeObjects.length === 2)
-      this.objects.connect(raw.madeObjects[0], raw.madeObjects[1]);
-    if (name === 'epoll_ctl' && !failed) this.watch(raw, number(1), number(2));
-    const rights = raw.name === 'recvmsg' ? (raw.out[1]?.rights ?? []) : [];
-    raw.received = rights.map((/** @type {RawDescriptor} */ right) => this.descriptors.see(pid, right, end));
-    const given = raw.name === 'sendmsg' ? (raw.in[1]?.rights ?? []) : [];
-    raw.sent = given.flatMap(
-      (/** @type {RawDescriptor} */ { fd }) => this.descriptors.table(pid).get(fd)?.object ?? [],
-    );
-    this.outside.learn(raw);
-    if (name === 'prctl' && raw.in[1] !== undefined) {
-      const process = this.alive.get(pid);
-      const thread = process?.threads.find(({ tid }) => tid === raw.tid);
-      const given = printable(raw.in[1].slice(0, 15));
-      if (thread) thread.name = given;
-      // The name of the first thread is that of the process, except in Node, which calls it MainThread.
-      if (process && raw.tid === pid && !given.endsWith('MainThread')) process.name = given;
-    }
-    if (name === 'ptrace' && !this.notes.some((note) => note.startsWith('The program uses ptrace'))) {
-      this.note('The program uses ptrace itself, which fails while it is traced: a process can have only one tracer.');
-    }
-  }
-
-  /** @param {any} raw an epoll_ctl() @param {number} operation @param {number} fd */
-  watch({ objects: [epoll, object] }, operation, fd) {
-    const list = this.watched.get(epoll) ?? new Map();
-    this.watched.set(epoll, list);
-    if (operation === EPOLL_CTL_DEL || object === undefined) list.delete(fd);
-    else list.set(fd, object);
-  }
-
-  /** A new descriptor replaces an old one with its number. @param {number} pid @param {RawDescriptor} made @param {number} end @param {number} [copyOf] */
-  made(pid, made, end, copyOf) {
-    this.descriptors.close(pid, made.fd, end);
-    return this.descriptors.see(pid, made, end, copyOf);
   }
 
   /** Adds the event of a call. `raw.end` is null if it never returned. @param {any} raw */

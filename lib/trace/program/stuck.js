@@ -227,12 +227,13 @@ function deadlocked(waits) {
  * @returns {Explanation | null}
  */
 function explain(recorder, tasks) {
-  const scene = new Scene(recorder, tasks);
-  const waits = tasks.map((task) => scene.waitOf(task));
+  const living = tasks.filter((task) => !hasEndedFirst(task, tasks));
+  const scene = new Scene(recorder, living);
+  const waits = living.map((task) => scene.waitOf(task));
   const stuck = deadlocked(waits);
   const shown = stuck.length ? stuck : oneOfEach(waits.filter(({ by }) => by !== 'nothing'));
   if (!shown.length) return null;
-  const all = stuck.length === tasks.length;
+  const all = stuck.length === living.length;
   const parts = shown.slice(0, MAX_SHOWN).map((wait) => `${scene.nameOf(wait.task)} ${wait.text}`);
   if (shown.length > MAX_SHOWN) parts.push(`and ${shown.length - MAX_SHOWN} more`);
   const sentence = parts.join('; ');
@@ -251,6 +252,16 @@ function explain(recorder, tasks) {
       heldBy: heldBy.slice(0, MAX_HOLDERS).map(({ fds, ...holder }) => holder),
     })),
   };
+}
+
+/**
+ * The first thread of a process has ended while others go on. The kernel reports that only when they end, too; until then it is a
+ * zombie. It wakes nothing any more. A zombie without other threads is a process whose end is about to wake its parent.
+ * @param {Task} task
+ * @param {Task[]} tasks
+ */
+function hasEndedFirst({ pid, tid, state }, tasks) {
+  return tid === pid && state === 'Z' && tasks.some((other) => other.pid === pid && other.tid !== tid);
 }
 
 /** The first thread of each process, or another one if that does not wait: helper threads say little. @param {Wait[]} waits */

@@ -1,0 +1,36 @@
+/* The program's parent, which the guard starts: it starts the program, waits for it, and reports to the guard. */
+#ifndef CROSSINGS_PARENT_H
+#define CROSSINGS_PARENT_H
+
+#include "confine.h"
+
+#include <sys/types.h>
+
+/* Sent by the program's parent to the guard. */
+struct notice {
+    enum { READY = 1, REFUSED, ENDED } kind;
+    int status;   /* of the program, from waitpid() */
+    int left;     /* processes that it left behind */
+    pid_t pid;    /* of the program, in its namespace */
+    bool counted; /* the kernel limits how many processes there are */
+    char text[120];
+};
+
+struct pipes {
+    int out[2], error[2], status[2];
+};
+
+/* Start the parent, and the program with it, and print which namespaces they have. Makes pipes->status, of which only
+ * the end for reading is left. 0: whoever asked for this run has ended; -1: it could not be started, and the reason has
+ * been printed. */
+pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder, int orders,
+                   struct notice *notice);
+
+/* In the guard: read a signal from `orders`, a signalfd. SIGUSR1 is passed to the parent; at another, the guard must
+ * end. */
+bool must_end(int orders, pid_t parent);
+
+/* SIGUSR1 is on its way to the tracer: pass it on to `process`; 0: it does nothing. */
+void pass_signals_to(pid_t process);
+
+#endif
