@@ -229,7 +229,7 @@ void disposal_close_later(int fd) {
 }
 
 void disposal_unmap_later(void *memory, size_t bytes) {
-    dispose_elsewhere((struct disposal){.memory = memory, .bytes = bytes}, NULL);
+    dispose_elsewhere((struct disposal){.memory = memory, .bytes = bytes}, &(int){-1});
 }
 
 /* Can the descriptor of a mapped memfd be closed at once? close() looks through all record locks; this process has

@@ -24,10 +24,12 @@ const USE = (/** @type {object} */ options) => `
   await waiting.then(() => { throw new Error('not aborted'); }, ({ message }) => {
     if (message !== 'by its user') throw new Error(message);
   });
-  const { readable, writable } = b.toWebStreams();
-  a.toDuplex().end('hello');
-  for await (const chunk of readable) if (String(chunk) !== 'hello') throw new Error(chunk);
-  await writable.close();
+  const { readable } = b.toWebStreams();
+  const duplex = a.toDuplex().resume();
+  duplex.write('hello');
+  const { value } = await readable.getReader().read();
+  if (String(value) !== 'hello') throw new Error(value);
+  duplex.destroy();
   await server.close();`;
 
 describe.each([
