@@ -85,6 +85,16 @@ describeInBrowser('the benchmark page', () => {
     );
   });
 
+  test('an axis of the smallest numbers has an end', async () => {
+    const steps = await page.evaluate(async () => {
+      const path = '/shared/drawing.js';
+      const { linearSteps, stepsBetween } = await import(path);
+      const [least, ...more] = [5e-324, 1e-323, 1e-322, 1e-320].map((min) => stepsBetween(min, min * 100, [1]));
+      return { least, more: more.map((each) => each.length), linear: linearSteps(0, 3e-323, 6) };
+    });
+    expect(steps).toEqual({ least: [1e-323, 1e-322], more: [2, 2, 3], linear: [0] });
+  });
+
   test('before the first run it explains what Start does, and shows no chart', async () => {
     await page.locator('#empty').waitFor();
     expect(await page.locator('#empty').textContent()).toMatch(/Every figure is measured on this machine/);

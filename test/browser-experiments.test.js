@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 'use strict';
 // The pages of the experiments in a real browser, with the real server and experiments that measure nothing.
-const { mkdtempSync, readFileSync, rmSync } = require('node:fs');
+const { mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const Ajv = require('ajv/dist/2020').default;
@@ -147,6 +147,19 @@ describeInBrowser('the pages of the experiments', () => {
       runEnds(name),
     );
   }
+
+  test('a bill of the smallest times is drawn', async () => {
+    const least = { median: 3e-320, low: 2e-320, high: 4e-320 };
+    const bill = /** @type {any} */ (FILES.bill({ id: NO_RUN.replaceAll('0', '1'), effort: 'quick' }));
+    bill.roundTripNs = least;
+    for (const part of bill.parts) Object.assign(part, { ns: part.ns && least, share: part.share && least });
+    const path = join(folder, `${bill.id}.json`);
+    writeFileSync(path, JSON.stringify(bill));
+    await open('bill', `#run=${bill.id}`);
+    await page.locator('#figures canvas[aria-label]').waitFor();
+    expect(await page.locator('#figures tbody tr').count()).toBeGreaterThan(1);
+    rmSync(path);
+  });
 
   test('a run shows its figures while it is in progress; a reload goes on with it; canceling keeps what was measured', async () => {
     lasting();
