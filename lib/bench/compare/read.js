@@ -4,18 +4,13 @@
 const { tripsOf } = require('../../measure/statistics.js');
 const { refuse } = require('../../terminal/arguments.js');
 const { checkExtent, readSmall, reasonOf } = require('../../terminal/files.js');
+const { firstFault } = require('../../terminal/json-schema.js');
 
 /** @typedef {import('../runner.js').Run} Run */
 
 const MAX_FILE_BYTES = 16 << 20; // a run file has about 100 kB
 const MAX_FILES = 100; // on one side
 const MAX_SAMPLES = 50_000; // on one side: comparing draws from all of them, thousands of times
-
-/** Loads its library only when a file is read: no other command needs it. */
-function runFile() {
-  const { z } = require('zod');
-  return z.fromJSONSchema(/** @type {any} */ (require('../run.schema.json')));
-}
 
 /** A file's text, which the terminal would obey if it had control characters. @param {string} _key @param {unknown} value */
 const withoutControl = (_key, value) =>
@@ -61,11 +56,9 @@ function readRun(path, role) {
   } catch (error) {
     return refuse(`${expected} is not a run file: ${reasonOf(error)}.`);
   }
-  const { success, error } = runFile().safeParse(run);
-  if (!success) {
-    const { path: place, message } = error.issues[0];
-    return refuse(`${expected} does not follow its schema: ${placeOf(place)}: ${message.slice(0, 100)}.`);
-  }
+  const fault = firstFault(require('../run.schema.json'), run);
+  if (fault)
+    return refuse(`${expected} does not follow its schema: ${placeOf(fault.path)}: ${fault.message.slice(0, 100)}.`);
   return run;
 }
 
