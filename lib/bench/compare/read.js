@@ -12,9 +12,8 @@ const MAX_FILE_BYTES = 16 << 20; // a run file has about 100 kB
 const MAX_FILES = 100; // on one side
 const MAX_SAMPLES = 50_000; // on one side: comparing draws from all of them, thousands of times
 
-/** A file's text, which the terminal would obey if it had control characters. @param {string} _key @param {unknown} value */
-const withoutControl = (_key, value) =>
-  typeof value === 'string' ? value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD') : value;
+/** A file's text, which the terminal would obey if it had control characters. @param {string} text */
+const withoutControl = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 
 /** @param {string} path @param {string} role such as 'The baseline' */
 function readText(path, role) {
@@ -25,12 +24,11 @@ function readText(path, role) {
   }
 }
 
-/** Where in a file something is wrong: ["results", 0, "title"] -> "results[0].title". @param {PropertyKey[]} path */
-const placeOf = (path) =>
-  path
-    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
-    .join('')
-    .replace(/^\./, '');
+/** Where in a file something is wrong: ["results", 0, "title"] -> "results[0].title". @param {(string | number)[]} path */
+function placeOf(path) {
+  const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
+  return withoutControl(place.replace(/^\./, '').slice(0, 100)); // a file may have any names
+}
 
 /**
  * @param {string} path
@@ -43,7 +41,7 @@ function readRun(path, role) {
   /** @type {any} */
   let run;
   try {
-    run = JSON.parse(text, withoutControl);
+    run = JSON.parse(text, (_key, value) => (typeof value === 'string' ? withoutControl(value) : value));
   } catch {
     return refuse(`${expected} is not valid JSON.`);
   }
