@@ -187,6 +187,73 @@ describeInBrowser('the pages of the experiments', () => {
     expect((await lab.ask(`/api/runs/${id}`)).body).toMatchObject({ state: 'cancelled', kind: 'sweep' });
   });
 
+  /** As if the user had changed to another tab, or back. @param {import('playwright-core').Page} target @param {boolean} hidden */
+  const setHidden = (target, hidden) =>
+    target.evaluate((value) => {
+      Object.defineProperty(document, 'hidden', { configurable: true, value });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+  const isStream = (/** @type {{url: () => string}} */ request) => request.url().endsWith('/events');
+  /** Starts a run whose page is then hidden. @returns {Promise<{id: string, finish: () => void}>} */
+  async function hideWhileItRuns() {
+    const finish = lasting();
+    await open('sweep');
+    await page.click('#start');
+    await page.locator('#figures canvas').first().waitFor();
+    const closed = page.waitForEvent('requestfailed', { predicate: isStream, timeout: 30_000 });
+    await setHidden(page, true);
+    await closed;
+    return { id: runInAddress(), finish };
+  }
+
+  test('a page that is hidden holds no connection; shown again, it goes on', async () => {
+    const { finish } = await hideWhileItRuns();
+    // A page that is opened in the background begins when it is shown.
+    const other = await page.context().newPage();
+    await other.addInitScript(() => Object.defineProperty(document, 'hidden', { configurable: true, value: true }));
+    /** @type {string[]} */ const streams = [];
+    other.on('request', (request) => isStream(request) && streams.push(request.url()));
+    await other.goto(page.url());
+    await other.locator('#saved-rows tr').first().waitFor();
+    expect(await other.locator('#cancel').isVisible()).toBe(true);
+    expect(streams).toEqual([]);
+    await setHidden(other, false);
+    await other.locator('#progress-text', { hasText: '10 %, round 1' }).waitFor();
+    await other.close();
+
+    await Promise.all([page.waitForRequest(isStream), setHidden(page, false)]);
+    expect(await page.locator('#cancel').isVisible()).toBe(true);
+    finish();
+    await page.locator('#files').waitFor();
+    await page.locator('#start').waitFor();
+  });
+
+  test('a page that was hidden when its run ended shows how it ended', async () => {
+    const { id, finish } = await hideWhileItRuns();
+    finish();
+    while ((await lab.ask(`/api/runs/${id}`)).body.state !== 'done');
+    expect(await page.locator('#cancel').isVisible()).toBe(true); // it does not know yet
+    await setHidden(page, false);
+    await page.locator('#files').waitFor();
+    await page.locator('#start').waitFor();
+  });
+
+  test('so does one whose run was canceled, or removed, on another page', async () => {
+    const canceled = await hideWhileItRuns();
+    await lab.ask(`/api/runs/${canceled.id}/cancel`, { method: 'POST', body: {} });
+    await setHidden(page, false);
+    await page.locator('#start').waitFor();
+    expect(await page.textContent('#run-state')).toMatch(/^This run was canceled/);
+    await page.close();
+
+    const removed = await hideWhileItRuns();
+    for (let i = 0; i < 2; i++) await lab.ask(`/api/runs/${removed.id}`, { method: 'DELETE', body: {} });
+    await setHidden(page, false);
+    await page.locator('#start').waitFor();
+    expect(await page.textContent('#form-error')).toMatch(/ not found/);
+    page.troubles().length = 0; // the browser logs the answers 404
+  });
+
   test('another page says that a run is in progress, leads to it, and cannot start a second one', async () => {
     const finish = lasting();
     await open('sweep');
