@@ -187,6 +187,23 @@ describeInBrowser('the pages of the experiments', () => {
     expect((await lab.ask(`/api/runs/${id}`)).body).toMatchObject({ state: 'cancelled', kind: 'sweep' });
   });
 
+  test('a latency run is drawn although its document has no percentiles, or nothing has', async () => {
+    const file = /** @type {any} */ (FILES.latency({ id: NO_RUN.replaceAll('0', '2'), effort: 'quick' }));
+    const path = join(folder, `${file.id}.json`);
+    file.document.ns = {};
+    writeFileSync(path, JSON.stringify(file));
+    await open('latency', `#run=${file.id}`);
+    await page.locator('#figures canvas[aria-label]').waitFor();
+
+    const nothing = [100, 1, 1];
+    file.distribution = [nothing, nothing];
+    for (const name of Object.keys(file.ns)) file.ns[name] = null;
+    writeFileSync(path, JSON.stringify({ ...file, paced: null, floorNs: null }));
+    await page.reload();
+    await page.locator('#figures canvas[aria-label]').waitFor();
+    rmSync(path);
+  });
+
   /** As if the user had changed to another tab, or back. @param {import('playwright-core').Page} target @param {boolean} hidden */
   const setHidden = (target, hidden) =>
     target.evaluate((value) => {

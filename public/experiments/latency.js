@@ -42,11 +42,12 @@ const pointsOf = ({ ns, distribution }) => {
 /** @param {LatencyFile} file @returns {Series[]} */
 function seriesOf(file) {
   const { paced, document } = file;
-  return [
+  const all = [
     { mechanism: 'ring', name: 'closed loop', hollow: false, points: pointsOf(file) },
     ...(paced ? [{ mechanism: 'shm-sem', name: 'paced', hollow: false, points: pointsOf(paced) }] : []),
     { mechanism: 'document', name: `document ${document.number}`, hollow: true, points: tabled(document.ns) },
   ];
+  return all.filter(({ points }) => points.length > 0); // a file need not have percentiles of each
 }
 
 /** Whether a point is at a percentile that has a mark, nearly. @param {[number, number]} point */
@@ -56,7 +57,7 @@ const isMarked = ([percent]) => MARKED.some((marked) => Math.abs(nines(marked) -
 function plotOf({ floorNs }, series) {
   const points = series.flatMap((one) => one.points);
   const floor = floorNs?.median ?? null;
-  const times = [...points.map(([, ns]) => ns), floor ?? points[0][1]];
+  const times = [...points.map(([, ns]) => ns), floor ?? points[0]?.[1] ?? 1];
   const at50 = series.map(({ name, points: own }) => {
     const [, ns] = own.find(([percent]) => percent >= 50) ?? own[own.length - 1];
     return `${name} ${duration(ns)}`;
@@ -68,10 +69,7 @@ function plotOf({ floorNs }, series) {
   return {
     right: NARROW.matches ? 18 : roomFor(series.map(({ name }) => name)) + 34,
     scales: {
-      x: percentileAxis(
-        'share of round trips',
-        points.map(([percent]) => percent),
-      ),
+      x: percentileAxis('share of round trips', [0, ...points.map(([percent]) => percent)]),
       y: logAxis('round-trip time', times, timeTick),
     },
     datasets: series.map(({ mechanism, name, hollow, points: own }) => ({
