@@ -286,6 +286,14 @@ describeInBrowser('the pages of the experiments', () => {
     await other.waitForURL(address);
     await other.locator('#cancel').waitFor();
 
+    const gone = await openPage(browser, lab, `/experiment.html?name=cycles#run=${NO_RUN}`);
+    await gone.locator('#form-error a').waitFor();
+    expect(await gone.textContent('#form-error')).toMatch(
+      / not found\. .* Another run is in progress\. Show that run\.$/,
+    );
+    gone.troubles().length = 0; // the browser logs the answer 404
+    await gone.close();
+
     await other.goto(`${lab.baseUrl}/bench.html${new URL(address).hash}`);
     await other.waitForURL(address);
     await other.close();
