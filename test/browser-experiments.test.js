@@ -187,6 +187,19 @@ describeInBrowser('the pages of the experiments', () => {
     expect((await lab.ask(`/api/runs/${id}`)).body).toMatchObject({ state: 'cancelled', kind: 'sweep' });
   });
 
+  test('the words of a file do not make the page wider', async () => {
+    const long = 'x'.repeat(1000);
+    const file = /** @type {any} */ (FILES.latency({ id: NO_RUN.replaceAll('0', '3'), effort: 'quick' }));
+    const path = join(folder, `${file.id}.json`);
+    Object.assign(file, { environment: { ...file.environment, kernel: long }, sentences: [`${long}.`] });
+    file.document.machine = long;
+    writeFileSync(path, JSON.stringify(file));
+    await open('latency', `#run=${file.id}`);
+    await page.locator('#figures canvas[aria-label]').waitFor();
+    await expectNoOverflow();
+    rmSync(path);
+  });
+
   test('a latency run is drawn although its document has no percentiles, or nothing has', async () => {
     const file = /** @type {any} */ (FILES.latency({ id: NO_RUN.replaceAll('0', '2'), effort: 'quick' }));
     const path = join(folder, `${file.id}.json`);
