@@ -193,6 +193,48 @@ describeInBrowser('the benchmark page', () => {
     await expectAccessibleInBothThemes(page);
   });
 
+  test('on a narrow screen, the texts of the charts have room', async () => {
+    const narrow = await openPage(browser, lab, '/shared/base.css', {
+      reuse: false,
+      viewport: { width: 320, height: 800 },
+    });
+    /** The texts of each canvas since it was cleared, with their places. */
+    await narrow.addInitScript(() => {
+      const proto = CanvasRenderingContext2D.prototype;
+      const { clearRect, fillText } = proto;
+      const drawn = Object.assign(window, { drawn: new Map() }).drawn;
+      proto.clearRect = function (...area) {
+        drawn.set(this.canvas, []);
+        return clearRect.apply(this, area);
+      };
+      proto.fillText = function (text, x, y, most = 1e6) {
+        const { width } = this.measureText(text);
+        const { a, b, d, e, f } = this.getTransform();
+        const from = e / a + x - { left: 0, center: width / 2, right: width, start: 0, end: width }[this.textAlign];
+        const isSqueezed = width > most + 1;
+        if (b === 0) drawn.get(this.canvas).push({ text, from, to: from + width, y: f / d + y, isSqueezed });
+        return fillText.call(this, text, x, y, most);
+      };
+    });
+    await narrow.goto(page.url());
+    await narrow.locator('distribution-chart canvas[aria-label]').waitFor();
+    const problems = await narrow.evaluate(() =>
+      [.../** @type {any} */ (window).drawn].flatMap(([canvas, texts]) => {
+        const overlaps = (/** @type {any} */ a, /** @type {any} */ b) =>
+          a !== b && Math.abs(a.y - b.y) < 2 && a.from < b.from && b.from < a.to;
+        return texts.filter(
+          (/** @type {any} */ one) =>
+            one.isSqueezed ||
+            one.from < 0 ||
+            one.to > canvas.clientWidth ||
+            texts.some((/** @type {any} */ other) => overlaps(one, other)),
+        );
+      }),
+    );
+    expect(problems).toEqual([]);
+    await narrow.close();
+  });
+
   test('a reload shows the same run', async () => {
     const [title, table] = [await page.textContent('#run-title'), await figuresOf('percentiles')];
     await page.reload();

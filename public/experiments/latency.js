@@ -1,9 +1,9 @@
 // The ring's percentiles: the closed loop, the paced loop, and the document's table on one axis.
 import { color } from '../shared/colors.js';
-import { drawLabels, drawMark, logAxis, roomFor, stroke, write } from '../shared/drawing.js';
+import { drawLabels, drawMark, logAxis, roomFor, stroke } from '../shared/drawing.js';
 import { duration, rate, significant, timeTick } from '../shared/format.js';
 import { lookOf } from '../shared/mechanisms.js';
-import { MARKED, nines, percentileAxis } from '../shared/percentiles.js';
+import { MARKED, nines, percentileAxis, writeFloor } from '../shared/percentiles.js';
 import { Figure } from './figure.js';
 
 const NARROW = matchMedia('(max-width: 40rem)');
@@ -89,10 +89,7 @@ function plotOf({ floorNs }, series) {
         ctx.setLineDash([2, 3]);
         stroke(ctx, 'soft', 1, [left, up, right, up]);
         ctx.setLineDash([]);
-        write(ctx, `floor: cache-line round trip, ${duration(floor)}`, right, up + 10, {
-          align: 'right',
-          tone: 'soft',
-        });
+        writeFloor(ctx, up, chartArea, floor);
       }
       const labels = series.map(({ mechanism, name, hollow, points: own }) => {
         for (const point of hollow ? own : own.filter(isMarked)) {

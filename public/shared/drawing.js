@@ -53,6 +53,10 @@ export function roomFor(texts) {
   return Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
 }
 
+/** The first text that fits, or the last one. @param {string[]} texts from the longest on @param {number} room pixels */
+export const fitting = (texts, room) =>
+  texts.find((text) => roomFor([text]) <= room) ?? /** @type {string} */ (texts.at(-1));
+
 /**
  * Draw labels without overlap: push each below the one above, then push back up whatever left the area.
  * @param {Canvas} ctx
