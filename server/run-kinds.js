@@ -1,10 +1,10 @@
 'use strict';
 // The kinds of runs: the benchmark ("bench") and the experiments, each by its name. For each kind: how a run of it is made, what
 // the list shows of it, and what its saved file must look like.
-const { z } = require('zod');
 const { EXPERIMENTS } = require('../lib/experiments/index.js');
 const { toCsv, toJson } = require('../lib/bench/export.js');
 const { runBench } = require('../lib/bench/runner.js');
+const { firstFault } = require('../lib/terminal/json-schema.js');
 
 /** @typedef {import('../lib/bench/runner.js').Run} Run */
 /** @typedef {import('../lib/experiments/command.js').Experiment} Experiment */
@@ -78,18 +78,9 @@ function kindOf(schema) {
   return findExperiment(name)?.name ?? null;
 }
 
-/** By kind, made when first needed. @type {Map<string, z.ZodType>} */
-const schemas = new Map();
-
-/** @param {string} kind */
-function schemaOf(kind) {
-  const known = schemas.get(kind);
-  if (known) return known;
-  const path = kind === BENCH ? '../lib/bench/run.schema.json' : `../lib/experiments/${kind}/${kind}.schema.json`;
-  const schema = z.fromJSONSchema(require(path));
-  schemas.set(kind, schema);
-  return schema;
-}
+/** @param {string} kind @returns {object} */
+const schemaOf = (kind) =>
+  require(kind === BENCH ? '../lib/bench/run.schema.json' : `../lib/experiments/${kind}/${kind}.schema.json`);
 
 /** Why this is not the file of a run, or null if it is. @param {any} file */
 function faultOf(file) {
@@ -97,9 +88,8 @@ function faultOf(file) {
   if (!kind) return 'schema must be one that this version supports';
   if (kind === BENCH && file.results?.length > MAX_RESULTS)
     return `results: it must have at most ${MAX_RESULTS} entries`;
-  const { error } = schemaOf(kind).safeParse(file);
-  const [issue] = error?.issues ?? [];
-  if (issue) return `${issue.path.join('.')}: ${issue.message}`;
+  const fault = firstFault(schemaOf(kind), file);
+  if (fault) return `${fault.path.join('.')}: ${fault.message}`;
   if (JSON.stringify(lineOf(file)).length <= MAX_LINE_CHARACTERS) return null;
   return `its parameters, mechanisms and choices must have at most ${MAX_LINE_CHARACTERS.toLocaleString('en-US')} characters`;
 }

@@ -85,6 +85,16 @@ describeInBrowser('the benchmark page', () => {
     );
   });
 
+  test('an axis of the smallest numbers has an end', async () => {
+    const steps = await page.evaluate(async () => {
+      const path = '/shared/drawing.js';
+      const { linearSteps, stepsBetween } = await import(path);
+      const [least, ...more] = [5e-324, 1e-323, 1e-322, 1e-320].map((min) => stepsBetween(min, min * 100, [1]));
+      return { least, more: more.map((each) => each.length), linear: linearSteps(0, 3e-323, 6) };
+    });
+    expect(steps).toEqual({ least: [1e-323, 1e-322], more: [2, 2, 3], linear: [0] });
+  });
+
   test('before the first run it explains what Start does, and shows no chart', async () => {
     await page.locator('#empty').waitFor();
     expect(await page.locator('#empty').textContent()).toMatch(/Every figure is measured on this machine/);
@@ -181,6 +191,48 @@ describeInBrowser('the benchmark page', () => {
     }
     await expectNoOverflow(page);
     await expectAccessibleInBothThemes(page);
+  });
+
+  test('on a narrow screen, the texts of the charts have room', async () => {
+    const narrow = await openPage(browser, lab, '/shared/base.css', {
+      reuse: false,
+      viewport: { width: 320, height: 800 },
+    });
+    /** The texts of each canvas since it was cleared, with their places. */
+    await narrow.addInitScript(() => {
+      const proto = CanvasRenderingContext2D.prototype;
+      const { clearRect, fillText } = proto;
+      const drawn = Object.assign(window, { drawn: new Map() }).drawn;
+      proto.clearRect = function (...area) {
+        drawn.set(this.canvas, []);
+        return clearRect.apply(this, area);
+      };
+      proto.fillText = function (text, x, y, most = 1e6) {
+        const { width } = this.measureText(text);
+        const { a, b, d, e, f } = this.getTransform();
+        const from = e / a + x - { left: 0, center: width / 2, right: width, start: 0, end: width }[this.textAlign];
+        const isSqueezed = width > most + 1;
+        if (b === 0) drawn.get(this.canvas).push({ text, from, to: from + width, y: f / d + y, isSqueezed });
+        return fillText.call(this, text, x, y, most);
+      };
+    });
+    await narrow.goto(page.url());
+    await narrow.locator('distribution-chart canvas[aria-label]').waitFor();
+    const problems = await narrow.evaluate(() =>
+      [.../** @type {any} */ (window).drawn].flatMap(([canvas, texts]) => {
+        const overlaps = (/** @type {any} */ a, /** @type {any} */ b) =>
+          a !== b && Math.abs(a.y - b.y) < 2 && a.from < b.from && b.from < a.to;
+        return texts.filter(
+          (/** @type {any} */ one) =>
+            one.isSqueezed ||
+            one.from < 0 ||
+            one.to > canvas.clientWidth ||
+            texts.some((/** @type {any} */ other) => overlaps(one, other)),
+        );
+      }),
+    );
+    expect(problems).toEqual([]);
+    await narrow.close();
   });
 
   test('a reload shows the same run', async () => {

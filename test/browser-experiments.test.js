@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 'use strict';
 // The pages of the experiments in a real browser, with the real server and experiments that measure nothing.
-const { mkdtempSync, readFileSync, rmSync } = require('node:fs');
+const { mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const Ajv = require('ajv/dist/2020').default;
@@ -148,6 +148,19 @@ describeInBrowser('the pages of the experiments', () => {
     );
   }
 
+  test('a bill of the smallest times is drawn', async () => {
+    const least = { median: 3e-320, low: 2e-320, high: 4e-320 };
+    const bill = /** @type {any} */ (FILES.bill({ id: NO_RUN.replaceAll('0', '1'), effort: 'quick' }));
+    bill.roundTripNs = least;
+    for (const part of bill.parts) Object.assign(part, { ns: part.ns && least, share: part.share && least });
+    const path = join(folder, `${bill.id}.json`);
+    writeFileSync(path, JSON.stringify(bill));
+    await open('bill', `#run=${bill.id}`);
+    await page.locator('#figures canvas[aria-label]').waitFor();
+    expect(await page.locator('#figures tbody tr').count()).toBeGreaterThan(1);
+    rmSync(path);
+  });
+
   test('a run shows its figures while it is in progress; a reload goes on with it; canceling keeps what was measured', async () => {
     lasting();
     await open('sweep');
@@ -174,6 +187,103 @@ describeInBrowser('the pages of the experiments', () => {
     expect((await lab.ask(`/api/runs/${id}`)).body).toMatchObject({ state: 'cancelled', kind: 'sweep' });
   });
 
+  test('the words of a file do not make the page wider', async () => {
+    const long = 'x'.repeat(1000);
+    const file = /** @type {any} */ (FILES.latency({ id: NO_RUN.replaceAll('0', '3'), effort: 'quick' }));
+    const path = join(folder, `${file.id}.json`);
+    Object.assign(file, { environment: { ...file.environment, kernel: long }, sentences: [`${long}.`] });
+    file.document.machine = long;
+    writeFileSync(path, JSON.stringify(file));
+    await open('latency', `#run=${file.id}`);
+    await page.locator('#figures canvas[aria-label]').waitFor();
+    await expectNoOverflow();
+    rmSync(path);
+  });
+
+  test('a latency run is drawn although its document has no percentiles, or nothing has', async () => {
+    const file = /** @type {any} */ (FILES.latency({ id: NO_RUN.replaceAll('0', '2'), effort: 'quick' }));
+    const path = join(folder, `${file.id}.json`);
+    file.document.ns = {};
+    writeFileSync(path, JSON.stringify(file));
+    await open('latency', `#run=${file.id}`);
+    await page.locator('#figures canvas[aria-label]').waitFor();
+
+    const nothing = [100, 1, 1];
+    file.distribution = [nothing, nothing];
+    for (const name of Object.keys(file.ns)) file.ns[name] = null;
+    writeFileSync(path, JSON.stringify({ ...file, paced: null, floorNs: null }));
+    await page.reload();
+    await page.locator('#figures canvas[aria-label]').waitFor();
+    rmSync(path);
+  });
+
+  /** As if the user had changed to another tab, or back. @param {import('playwright-core').Page} target @param {boolean} hidden */
+  const setHidden = (target, hidden) =>
+    target.evaluate((value) => {
+      Object.defineProperty(document, 'hidden', { configurable: true, value });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+  const isStream = (/** @type {{url: () => string}} */ request) => request.url().endsWith('/events');
+  /** Starts a run whose page is then hidden. @returns {Promise<{id: string, finish: () => void}>} */
+  async function hideWhileItRuns() {
+    const finish = lasting();
+    await open('sweep');
+    await page.click('#start');
+    await page.locator('#figures canvas').first().waitFor();
+    const closed = page.waitForEvent('requestfailed', { predicate: isStream, timeout: 30_000 });
+    await setHidden(page, true);
+    await closed;
+    return { id: runInAddress(), finish };
+  }
+
+  test('a page that is hidden holds no connection; shown again, it goes on', async () => {
+    const { finish } = await hideWhileItRuns();
+    // A page that is opened in the background begins when it is shown.
+    const other = await page.context().newPage();
+    await other.addInitScript(() => Object.defineProperty(document, 'hidden', { configurable: true, value: true }));
+    /** @type {string[]} */ const streams = [];
+    other.on('request', (request) => isStream(request) && streams.push(request.url()));
+    await other.goto(page.url());
+    await other.locator('#saved-rows tr').first().waitFor();
+    expect(await other.locator('#cancel').isVisible()).toBe(true);
+    expect(streams).toEqual([]);
+    await setHidden(other, false);
+    await other.locator('#progress-text', { hasText: '10 %, round 1' }).waitFor();
+    await other.close();
+
+    await Promise.all([page.waitForRequest(isStream), setHidden(page, false)]);
+    expect(await page.locator('#cancel').isVisible()).toBe(true);
+    finish();
+    await page.locator('#files').waitFor();
+    await page.locator('#start').waitFor();
+  });
+
+  test('a page that was hidden when its run ended shows how it ended', async () => {
+    const { id, finish } = await hideWhileItRuns();
+    finish();
+    while ((await lab.ask(`/api/runs/${id}`)).body.state !== 'done');
+    expect(await page.locator('#cancel').isVisible()).toBe(true); // it does not know yet
+    await setHidden(page, false);
+    await page.locator('#files').waitFor();
+    await page.locator('#start').waitFor();
+  });
+
+  test('so does one whose run was canceled, or removed, on another page', async () => {
+    const canceled = await hideWhileItRuns();
+    await lab.ask(`/api/runs/${canceled.id}/cancel`, { method: 'POST', body: {} });
+    await setHidden(page, false);
+    await page.locator('#start').waitFor();
+    expect(await page.textContent('#run-state')).toMatch(/^This run was canceled/);
+    await page.close();
+
+    const removed = await hideWhileItRuns();
+    for (let i = 0; i < 2; i++) await lab.ask(`/api/runs/${removed.id}`, { method: 'DELETE', body: {} });
+    await setHidden(page, false);
+    await page.locator('#start').waitFor();
+    expect(await page.textContent('#form-error')).toMatch(/ not found/);
+    page.troubles().length = 0; // the browser logs the answers 404
+  });
+
   test('another page says that a run is in progress, leads to it, and cannot start a second one', async () => {
     const finish = lasting();
     await open('sweep');
@@ -188,6 +298,14 @@ describeInBrowser('the pages of the experiments', () => {
     await other.click('#form-error a');
     await other.waitForURL(address);
     await other.locator('#cancel').waitFor();
+
+    const gone = await openPage(browser, lab, `/experiment.html?name=cycles#run=${NO_RUN}`);
+    await gone.locator('#form-error a').waitFor();
+    expect(await gone.textContent('#form-error')).toMatch(
+      / not found\. .* Another run is in progress\. Show that run\.$/,
+    );
+    gone.troubles().length = 0; // the browser logs the answer 404
+    await gone.close();
 
     await other.goto(`${lab.baseUrl}/bench.html${new URL(address).hash}`);
     await other.waitForURL(address);

@@ -186,6 +186,26 @@ describeInBrowser('the lessons', () => {
     await expectAccessible(page);
   });
 
+  test('if the lab ends during a run, the page says so', async () => {
+    await open('/lesson.html?name=03-microseconds');
+    await page.locator('#skip').click();
+    await page.evaluate(() => {
+      const line = `${JSON.stringify({ progress: { doing: 'measuring', fraction: 0.5 } })}\n`;
+      window.fetch = async () =>
+        new Response(
+          new ReadableStream({
+            start: (answer) => answer.enqueue(new TextEncoder().encode(line)),
+            pull: (answer) => answer.error(new TypeError('network error')),
+          }),
+        );
+    });
+    await page.locator('#start').click();
+    await page.locator('#run-error').waitFor();
+    expect(await page.textContent('#run-error')).toBe('The lab ended before the run did.');
+    expect(await page.textContent('#announcements')).toBe('');
+    await page.reload(); // with its own fetch()
+  });
+
   test('after a run, another guess is compared at once', async () => {
     await open(`/lesson.html?name=${lessons[0].name}`);
     await page.locator('#skip').click();

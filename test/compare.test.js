@@ -380,6 +380,15 @@ describe('crossings compare', () => {
       'does not follow its schema',
     ],
     [
+      'a long name that the terminal would obey',
+      () => {
+        const run = runOf([result('pipe', {})]);
+        run.results[0].crossings.byName = { [`\u001b[31m${'x'.repeat(1000)}`]: 'many' };
+        return [file('name.json', run), b];
+      },
+      `does not follow its schema: results[0].crossings.byName.\uFFFD[31m${'x'.repeat(67)}: must be of type number.`,
+    ],
+    [
       'nothing in common',
       () => [file('tcp.json', runOf([result('tcp', {})])), b],
       'The baseline and the candidate have no mechanism in common.',

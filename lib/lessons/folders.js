@@ -4,6 +4,7 @@
 const { existsSync, readdirSync, readFileSync } = require('node:fs');
 const { join, relative } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
+const { firstFault } = require('../terminal/json-schema.js');
 const { inOrder } = require('./pitfall-groups.js');
 
 /** @typedef {{figure: string, than?: string, below?: number, atLeast?: number, equals?: number}} Condition */
@@ -57,18 +58,6 @@ const KINDS = /** @type {const} */ ({
   pitfall: { folder: join(root, 'c-bench', 'pitfalls'), name: /^[a-z0-9-]+$/ },
 });
 
-/** Made when first needed. @type {Map<string, import('zod').ZodType>} */
-const schemas = new Map();
-
-/** @param {keyof typeof KINDS} kind */
-function schemaOf(kind) {
-  // Loaded here, because the commands that need no lesson should start without it.
-  const { z } = require('zod');
-  const schema = schemas.get(kind) ?? z.fromJSONSchema(require(`./${kind}.schema.json`));
-  schemas.set(kind, schema);
-  return schema;
-}
-
 /** @param {string} path relative to the package @param {string} why @returns {never} */
 function reject(path, why) {
   throw new CrossingsError('ERR_LESSON', `${path} ${why}`);
@@ -108,11 +97,8 @@ function checkExperiment(path, { run, try: tries = [] }) {
 function read(kind, name, base = KINDS[kind].folder) {
   const path = relative(root, join(base, name));
   const json = readJson(`${path}/${kind}.json`);
-  const { error } = schemaOf(kind).safeParse(json);
-  if (error) {
-    const [issue] = error.issues;
-    reject(`${path}/${kind}.json`, `is invalid: ${issue.path.join('.') || 'the file'}: ${issue.message}.`);
-  }
+  const fault = firstFault(require(`./${kind}.schema.json`), json);
+  if (fault) reject(`${path}/${kind}.json`, `is invalid: ${fault.path.join('.') || 'the file'}: ${fault.message}.`);
   if (json.run?.kind === 'experiment') checkExperiment(`${path}/${kind}.json`, json);
   const files = readdirSync(join(root, path)).filter((file) => /\.(c|js)$/.test(file));
   const used = [json.run, ...(json.try ?? []), json.wrong, json.right].flatMap((part) => part?.program ?? []);

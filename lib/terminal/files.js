@@ -129,8 +129,8 @@ const MAX_VALUES = 100_000; // the largest files that we write hold a third of i
 const MAX_DEPTH = 64;
 
 /**
- * Rejects JSON that is not worth checking against a schema: a check reports every fault, which takes a kilobyte for each, and what is
- * nested deeply cannot be written as JSON again.
+ * Rejects JSON that is larger than what we write, so that what is made of it has a limit. What is nested deeply cannot even be
+ * written as JSON again.
  * @param {unknown} json
  */
 function checkExtent(json) {

@@ -18,6 +18,9 @@ const titleOf = ({ title, name }) => title ?? name;
 /** A time that may be negative, as the difference of two times can be. @param {number} ns */
 const signed = (ns) => (ns < 0 ? `−${duration(-ns)}` : duration(ns));
 
+/** The shortest axis. Chart.js looks for the decimal places of a tick, and never ends for one below 1e-308. */
+const LEAST_NS = 1e-9;
+
 /** @param {Interval} interval */
 const between = ({ low, high }) => `${signed(low)} to ${signed(high)}`;
 
@@ -40,7 +43,7 @@ function placed(parts) {
 function plotOf({ mechanism, roundTripNs, parts }) {
   const places = placed(parts);
   const ends = places.flatMap(({ ns, from, to }) => [to, from + ns.low, from + ns.high]);
-  const max = Math.max(roundTripNs.high, ...ends) * 1.02;
+  const max = Math.max(roundTripNs.high, ...ends, LEAST_NS) * 1.02;
   const min = Math.min(0, ...ends);
   return {
     right: 8,

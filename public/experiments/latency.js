@@ -1,9 +1,9 @@
 // The ring's percentiles: the closed loop, the paced loop, and the document's table on one axis.
 import { color } from '../shared/colors.js';
-import { drawLabels, drawMark, logAxis, roomFor, stroke, write } from '../shared/drawing.js';
+import { drawLabels, drawMark, logAxis, roomFor, stroke } from '../shared/drawing.js';
 import { duration, rate, significant, timeTick } from '../shared/format.js';
 import { lookOf } from '../shared/mechanisms.js';
-import { MARKED, nines, percentileAxis } from '../shared/percentiles.js';
+import { MARKED, nines, percentileAxis, writeFloor } from '../shared/percentiles.js';
 import { Figure } from './figure.js';
 
 const NARROW = matchMedia('(max-width: 40rem)');
@@ -42,11 +42,12 @@ const pointsOf = ({ ns, distribution }) => {
 /** @param {LatencyFile} file @returns {Series[]} */
 function seriesOf(file) {
   const { paced, document } = file;
-  return [
+  const all = [
     { mechanism: 'ring', name: 'closed loop', hollow: false, points: pointsOf(file) },
     ...(paced ? [{ mechanism: 'shm-sem', name: 'paced', hollow: false, points: pointsOf(paced) }] : []),
     { mechanism: 'document', name: `document ${document.number}`, hollow: true, points: tabled(document.ns) },
   ];
+  return all.filter(({ points }) => points.length > 0); // a file need not have percentiles of each
 }
 
 /** Whether a point is at a percentile that has a mark, nearly. @param {[number, number]} point */
@@ -56,7 +57,7 @@ const isMarked = ([percent]) => MARKED.some((marked) => Math.abs(nines(marked) -
 function plotOf({ floorNs }, series) {
   const points = series.flatMap((one) => one.points);
   const floor = floorNs?.median ?? null;
-  const times = [...points.map(([, ns]) => ns), floor ?? points[0][1]];
+  const times = [...points.map(([, ns]) => ns), floor ?? points[0]?.[1] ?? 1];
   const at50 = series.map(({ name, points: own }) => {
     const [, ns] = own.find(([percent]) => percent >= 50) ?? own[own.length - 1];
     return `${name} ${duration(ns)}`;
@@ -68,10 +69,7 @@ function plotOf({ floorNs }, series) {
   return {
     right: NARROW.matches ? 18 : roomFor(series.map(({ name }) => name)) + 34,
     scales: {
-      x: percentileAxis(
-        'share of round trips',
-        points.map(([percent]) => percent),
-      ),
+      x: percentileAxis('share of round trips', [0, ...points.map(([percent]) => percent)]),
       y: logAxis('round-trip time', times, timeTick),
     },
     datasets: series.map(({ mechanism, name, hollow, points: own }) => ({
@@ -91,10 +89,7 @@ function plotOf({ floorNs }, series) {
         ctx.setLineDash([2, 3]);
         stroke(ctx, 'soft', 1, [left, up, right, up]);
         ctx.setLineDash([]);
-        write(ctx, `floor: cache-line round trip, ${duration(floor)}`, right, up + 10, {
-          align: 'right',
-          tone: 'soft',
-        });
+        writeFloor(ctx, up, chartArea, floor);
       }
       const labels = series.map(({ mechanism, name, hollow, points: own }) => {
         for (const point of hollow ? own : own.filter(isMarked)) {

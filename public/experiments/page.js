@@ -137,7 +137,10 @@ async function main() {
   else if (runningKind === name) session.follow(running);
   await route();
   if (runningKind && runningKind !== name) {
-    showError('Another run is in progress. ', h('a', { href: addressOf(runningKind, running) }, 'Show that run.'));
+    const link = h('a', { href: addressOf(runningKind, running) }, 'Show that run.');
+    const more = ['Another run is in progress. ', link];
+    if (byId('form-error').hidden) showError(...more);
+    else byId('form-error').append(' ', ...more); // route() has reported something
   }
   await showSavedRuns();
   addEventListener('hashchange', async () => {

@@ -177,7 +177,10 @@ async function run(which, where) {
     if (signal.aborted) {
       announce('The run was canceled.');
       begunBy?.focus(); // Cancel had the focus, and is about to be hidden
-    } else showText(byId(where), /** @type {Error} */ (error).message);
+    } else {
+      showText(byId(where), /** @type {Error} */ (error).message);
+      announce(''); // no longer "Running."
+    }
   } finally {
     setRunning(false);
   }

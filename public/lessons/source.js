@@ -21,7 +21,10 @@ async function callInLines(path, options, onLine) {
   const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
   const decoder = new TextDecoder();
   for (let text = ''; ; ) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch((error) => {
+      if (options.signal?.aborted) throw error;
+      return { done: true, value: undefined }; // the lab has ended: nothing follows
+    });
     if (done) return;
     const lines = (text + decoder.decode(value, { stream: true })).split('\n');
     text = lines.pop() ?? '';

@@ -53,6 +53,10 @@ export function roomFor(texts) {
   return Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
 }
 
+/** The first text that fits, or the last one. @param {string[]} texts from the longest on @param {number} room pixels */
+export const fitting = (texts, room) =>
+  texts.find((text) => roomFor([text]) <= room) ?? /** @type {string} */ (texts.at(-1));
+
 /**
  * Draw labels without overlap: push each below the one above, then push back up whatever left the area.
  * @param {Canvas} ctx
@@ -104,7 +108,9 @@ export function stepsBetween(min, max, times) {
   /** @type {number[]} */
   const steps = [];
   if (!(min > 0 && Number.isFinite(max))) return steps; // a logarithmic axis cannot show these
-  for (let decade = 10 ** Math.floor(Math.log10(min)); decade <= max; decade *= 10) {
+  // The exponent is counted, because the power is 0 for the smallest numbers, and stays 0 when it is multiplied.
+  for (let exponent = Math.floor(Math.log10(min)); exponent <= Math.ceil(Math.log10(max)); exponent++) {
+    const decade = 10 ** exponent;
     steps.push(...times.map((time) => time * decade).filter((step) => step >= min * 0.999 && step <= max * 1.001));
   }
   return steps;
@@ -113,8 +119,8 @@ export function stepsBetween(min, max, times) {
 /** About `count` round numbers from min to max on a linear axis. @param {number} min @param {number} max @param {number} count */
 export function linearSteps(min, max, count) {
   const rough = (max - min) / count;
-  if (!(rough > 0)) return [min];
   const decade = 10 ** Math.floor(Math.log10(rough));
+  if (!(decade > 0)) return [min]; // there is no range, or it is too small for a power of ten
   const step = decade * /** @type {number} */ ([1, 2, 5, 10].find((times) => times * decade >= rough) || 10);
   /** @type {number[]} */
   const steps = [];

@@ -10,14 +10,25 @@ import { dataAddress } from './api.js';
  */
 
 /**
+ * Browsers open at most six connections to a server, for all pages together, and a stream takes one. So a page has none while it is
+ * hidden; when it is shown again, the new stream begins with a snapshot.
  * @param {string} id
  * @param {Followers} followers
  * @returns {() => void} stops following
  */
 export function followRun(id, { onSnapshot, onProgress, onEnd, others = {} }) {
-  const source = new EventSource(dataAddress(`/api/runs/${id}/events`));
+  /** @type {EventSource | null} */
+  let source = null;
+  function close() {
+    source?.close();
+    source = null;
+  }
+  function stop() {
+    document.removeEventListener('visibilitychange', openIfShown);
+    close();
+  }
   const end = (/** @type {string} */ sentence) => {
-    source.close();
+    stop();
     onEnd(sentence);
   };
   /** @type {Record<string, (data: any) => void>} */
@@ -29,13 +40,23 @@ export function followRun(id, { onSnapshot, onProgress, onEnd, others = {} }) {
     cancelled: () => end('Run canceled.'),
     ...others,
   };
-  for (const [name, listener] of Object.entries(listeners)) {
-    source.addEventListener(name, (event) => listener(JSON.parse(/** @type {MessageEvent} */ (event).data)));
+  function open() {
+    const opened = new EventSource(dataAddress(`/api/runs/${id}/events`));
+    for (const [name, listener] of Object.entries(listeners)) {
+      opened.addEventListener(name, (event) => listener(JSON.parse(/** @type {MessageEvent} */ (event).data)));
+    }
+    opened.onerror = () => {
+      if (opened.readyState === EventSource.CLOSED) end('The run can no longer be followed.');
+    };
+    return opened;
   }
-  source.onerror = () => {
-    if (source.readyState === EventSource.CLOSED) end('The connection to the lab’s server was lost.');
-  };
-  return () => source.close();
+  function openIfShown() {
+    if (document.hidden) close();
+    else source ??= open();
+  }
+  document.addEventListener('visibilitychange', openIfShown);
+  openIfShown();
+  return stop;
 }
 
 /** The page of a run. @param {string} kind 'bench' or the name of an experiment @param {string} id */

@@ -4,6 +4,7 @@
 const { tripsOf } = require('../../measure/statistics.js');
 const { refuse } = require('../../terminal/arguments.js');
 const { checkExtent, readSmall, reasonOf } = require('../../terminal/files.js');
+const { firstFault } = require('../../terminal/json-schema.js');
 
 /** @typedef {import('../runner.js').Run} Run */
 
@@ -11,15 +12,8 @@ const MAX_FILE_BYTES = 16 << 20; // a run file has about 100 kB
 const MAX_FILES = 100; // on one side
 const MAX_SAMPLES = 50_000; // on one side: comparing draws from all of them, thousands of times
 
-/** Loads its library only when a file is read: no other command needs it. */
-function runFile() {
-  const { z } = require('zod');
-  return z.fromJSONSchema(/** @type {any} */ (require('../run.schema.json')));
-}
-
-/** A file's text, which the terminal would obey if it had control characters. @param {string} _key @param {unknown} value */
-const withoutControl = (_key, value) =>
-  typeof value === 'string' ? value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD') : value;
+/** A file's text, which the terminal would obey if it had control characters. @param {string} text */
+const withoutControl = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 
 /** @param {string} path @param {string} role such as 'The baseline' */
 function readText(path, role) {
@@ -30,12 +24,11 @@ function readText(path, role) {
   }
 }
 
-/** Where in a file something is wrong: ["results", 0, "title"] -> "results[0].title". @param {PropertyKey[]} path */
-const placeOf = (path) =>
-  path
-    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
-    .join('')
-    .replace(/^\./, '');
+/** Where in a file something is wrong: ["results", 0, "title"] -> "results[0].title". @param {(string | number)[]} path */
+function placeOf(path) {
+  const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
+  return withoutControl(place.replace(/^\./, '').slice(0, 100)); // a file may have any names
+}
 
 /**
  * @param {string} path
@@ -48,7 +41,7 @@ function readRun(path, role) {
   /** @type {any} */
   let run;
   try {
-    run = JSON.parse(text, withoutControl);
+    run = JSON.parse(text, (_key, value) => (typeof value === 'string' ? withoutControl(value) : value));
   } catch {
     return refuse(`${expected} is not valid JSON.`);
   }
@@ -61,11 +54,9 @@ function readRun(path, role) {
   } catch (error) {
     return refuse(`${expected} is not a run file: ${reasonOf(error)}.`);
   }
-  const { success, error } = runFile().safeParse(run);
-  if (!success) {
-    const { path: place, message } = error.issues[0];
-    return refuse(`${expected} does not follow its schema: ${placeOf(place)}: ${message.slice(0, 100)}.`);
-  }
+  const fault = firstFault(require('../run.schema.json'), run);
+  if (fault)
+    return refuse(`${expected} does not follow its schema: ${placeOf(fault.path)}: ${fault.message.slice(0, 100)}.`);
   return run;
 }
 

@@ -14,6 +14,8 @@ const labelOf = (result) => `${result.mechanism} ${duration(tripNs(result))}`;
 /** The cost of the crossings alone, nanoseconds. @param {Figures} figures @param {Result} result */
 const billNs = ({ floors }, result) => (calls(result) === null ? null : Number(calls(result)) * floors.syscallNs);
 
+const NARROW = matchMedia('(max-width: 40rem)');
+
 defineChart('crossings-chart', {
   axes(figures) {
     const results = counted(figures);
@@ -23,7 +25,11 @@ defineChart('crossings-chart', {
     const times = [...figures.results.map(tripNs), figures.floors.syscallNs];
     return {
       scales: {
-        x: { ...axis('system calls per round trip', steps), min: -0.25, max: end + 0.25 },
+        x: {
+          ...axis(NARROW.matches ? 'system calls' : 'system calls per round trip', steps),
+          min: -0.25,
+          max: end + 0.25,
+        },
         y: logAxis('median round trip', times, timeTick),
       },
       right: roomFor(results.map(labelOf)) + 24,
@@ -41,23 +47,30 @@ defineChart('crossings-chart', {
 
   paint({ scales: { x, y }, chartArea }, ctx, figures) {
     const { syscallNs } = figures.floors;
-    const { right } = chartArea;
+    const { left, right } = chartArea;
     const results = counted(figures);
     const crossing = results.filter((result) => Number(calls(result)) >= 1);
     const place = (/** @type {Result} */ result) => [
       x.getPixelForValue(calls(result)),
       y.getPixelForValue(tripNs(result)),
     ];
-    const below = y.getPixelForValue(x.max * syscallNs) + 34;
-    write(ctx, `calls × ${duration(syscallNs)}`, right - 2, below, { align: 'right', tone: 'soft' });
+    const end = y.getPixelForValue(x.max * syscallNs);
+    const curve = `calls × ${duration(syscallNs)}`;
+    // Below the curve, which is too steep for that on a narrow screen.
+    if (NARROW.matches) write(ctx, curve, right + 6, end, { tone: 'soft' });
+    else write(ctx, curve, right - 2, end + 34, { align: 'right', tone: 'soft' });
     if (crossing[0]) {
       // From the curve up to the fastest mechanism that makes calls: the time that the calls alone do not explain.
       const [at, up] = place(crossing[0]);
       const bill = Number(billNs(figures, crossing[0]));
       const low = y.getPixelForValue(bill);
       stroke(ctx, 'soft', 1, [at, up + 8, at, low], [at - 4, low, at + 4, low]);
-      const rest = `the rest: ${significant(100 - (100 * bill) / tripNs(crossing[0]))} %`;
-      write(ctx, rest, at - 8, (up + low) / 2, { align: 'right', tone: 'soft' });
+      const percent = `${significant(100 - (100 * bill) / tripNs(crossing[0]))} %`;
+      const lines =
+        roomFor([`the rest: ${percent}`]) < at - 8 - left ? [`the rest: ${percent}`] : ['the rest:', percent];
+      for (const [i, line] of lines.entries()) {
+        write(ctx, line, at - 8, (up + low) / 2 + 16 * i, { align: 'right', tone: 'soft' });
+      }
     }
     const labels = results.map((result) => {
       const [anchorX, anchorY] = place(result);

@@ -72,10 +72,14 @@ defineChart('distribution-chart', {
       const median = tripNs(result);
       const base = y.getPixelForValue(results.length - i - 1 + (1 - ROW_FILL) / 2);
       stroke(ctx, 'edge', 0.75, [left, base, right, base]);
+      let free = 0; // a time is left out where the one before it needs the room
       for (const step of stepsBetween(median * MIN * 1.1, median * MAX * 0.9, [1, 2, 5])) {
         const at = x.getPixelForValue(step / median);
+        const half = roomFor([timeTick(step)]) / 2;
         stroke(ctx, 'edge', 0.75, [at, base, at, base + 4]);
+        if (at - half < free) continue;
         write(ctx, timeTick(step), at, base + 11, { align: 'center', tone: 'soft', size: 10.5 });
+        free = at + half;
       }
       drawMark(ctx, result.mechanism, x.getPixelForValue(1), base, 0.8);
       write(ctx, duration(median), width - 2, y.getPixelForValue(results.length - i - 0.5), { align: 'right' });

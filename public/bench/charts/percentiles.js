@@ -1,9 +1,9 @@
 // <percentiles-chart>: round-trip times by percentile, on an axis that gives the slow tail as much room as the bulk.
 import { color } from '../../shared/colors.js';
-import { drawLabels, drawMark, logAxis, roomFor, write } from '../../shared/drawing.js';
+import { drawLabels, drawMark, logAxis, roomFor } from '../../shared/drawing.js';
 import { duration, significant, timeTick } from '../../shared/format.js';
 import { lookOf, named } from '../../shared/mechanisms.js';
-import { MARKED, nines, percentileAxis } from '../../shared/percentiles.js';
+import { MARKED, nines, percentileAxis, writeFloor } from '../../shared/percentiles.js';
 import { defineChart } from './chart.js';
 
 const COLUMNS = ['min', 'p50', 'p90', 'p99', 'p99.9', 'p99.99', 'max'];
@@ -41,10 +41,7 @@ defineChart('percentiles-chart', {
   paint({ scales: { x, y }, chartArea }, ctx, { results, floors }) {
     const { right } = chartArea;
     const floorNs = floors.cacheLineRoundTripNs;
-    if (floorNs !== null) {
-      const text = `floor: cache-line round trip, ${duration(floorNs)}`;
-      write(ctx, text, right, y.getPixelForValue(floorNs) + 10, { align: 'right', tone: 'soft' });
-    }
+    if (floorNs !== null) writeFloor(ctx, y.getPixelForValue(floorNs), chartArea, floorNs);
     const labels = results.map(({ mechanism, roundTrip: { distribution } }) => {
       const places = distribution.map(([p, ns]) => ({
         p,
