@@ -386,7 +386,7 @@ describe('crossings compare', () => {
         run.results[0].crossings.byName = { [`\u001b[31m${'x'.repeat(1000)}`]: 'many' };
         return [file('name.json', run), b];
       },
-      `does not follow its schema: results[0].crossings.byName.\uFFFD[31m${'x'.repeat(67)}: must be of type number.`,
+      `does not follow its schema: results[0].crossings.byName.\uFFFD[31m${'x'.repeat(67)}: must be number.`,
     ],
     [
       'nothing in common',
