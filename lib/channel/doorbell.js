@@ -1,6 +1,7 @@
 'use strict';
 // The doorbell of a channel over shared memory: the handshake's socket. One byte wakes the peer, and the socket's end shows that
 // the peer has gone.
+const { now } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { native } = require('./native.js');
 const turn = require('./turn.js');
@@ -65,11 +66,14 @@ class Doorbell {
   }
 
   isConnected() {
+    const before = now();
     try {
       return native.drain(this.#fd);
     } catch (error) {
       const { code, message } = /** @type {any} */ (error);
       throw code === 'ERR_PEER_CORRUPT' ? new CrossingsError(code, `${message}.`) : error;
+    } finally {
+      turn.answered(now() - before);
     }
   }
 

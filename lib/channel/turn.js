@@ -18,6 +18,7 @@ let readAt = 0;
 let endsAt = 0; // 0: the clock has not been read in this turn
 let spent = false;
 let bells = 0; // doorbells since the last start()
+let bellsMs = 0; // what taking them from their sockets took
 let shared = false; // more than one channel was resumed in this turn
 /** @type {Set<Resumable>} */
 const queued = new Set(); // resumed in the next turn
@@ -54,6 +55,7 @@ const isTimeLeft = () => (--left > 1 ? !spent : readClock());
 function start() {
   setImmediate(begin); // starts the next turn, even if the budget is never spent
   bells = 0;
+  bellsMs = 0;
   readAt = now(); // only now: a hook of async_hooks may take longer than a turn, and each turn would be spent before it begins
   endsAt = readAt + TURN_MS; // last: the call before it fails if the stack is full
   return readAt;
@@ -108,13 +110,19 @@ function delayTurn() {
 
 /**
  * May one more doorbell be answered in this turn? If not, use resumeNext(). Thousands of peers can ring at once, and libuv looks
- * for further events up to 48 times before timers run.
+ * for further events up to 48 times before timers run. A single peer can make the kernel take milliseconds for its doorbell.
  */
 function mayAnswer() {
-  if (++bells <= BELLS_PER_TURN) return true;
+  if (++bells <= BELLS_PER_TURN && bellsMs < TURN_MS) return true;
   if (endsAt !== 0) return false;
   start(); // these rang in one turn, or in many: count those that come before its end
   return true;
+}
+
+/** A doorbell was taken from its socket. @param {number} ms what that took */
+function answered(ms) {
+  bellsMs += ms;
+  if (ms > CHECK_MS) left = 1;
 }
 
 /** Makes the next take() read the clock. Call this after work that may have taken a long time. */
@@ -172,4 +180,16 @@ function nextTurn() {
   });
 }
 
-module.exports = { allow, take, mayAnswer, recheck, copies, isSpent, isShared, resumeNext, reference, nextTurn };
+module.exports = {
+  allow,
+  answered,
+  take,
+  mayAnswer,
+  recheck,
+  copies,
+  isSpent,
+  isShared,
+  resumeNext,
+  reference,
+  nextTurn,
+};

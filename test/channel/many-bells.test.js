@@ -3,6 +3,7 @@
 const { setImmediate: turnOfLoop } = require('node:timers/promises');
 const { rawPeer } = require('./raw-peer.js');
 const { KIND } = require('../../lib/channel/layout.js');
+const { native } = require('../../lib/channel/native.js');
 
 const PEERS = 300;
 const MOST_PER_TURN = PEERS / 2; // far more than turn.js allows, far less than all
@@ -37,6 +38,22 @@ test('a turn answers a limited number of doorbells, and later turns answer the o
   const most = await mostPerTurn(() => answered() - start >= PEERS);
   expect(most).toBeGreaterThan(0);
   expect(most).toBeLessThan(MOST_PER_TURN);
+});
+
+// A peer can make the kernel walk through hundreds of thousands of its own waits.
+test('of doorbells that take long, a turn answers one or two', async () => {
+  const { drain } = native;
+  native.drain = (fd) => {
+    for (const end = performance.now() + 1; performance.now() < end; ); // longer than the channels may use in a turn
+    return drain(fd);
+  };
+  try {
+    const start = answered();
+    for (const peer of peers.slice(0, 40)) peer.ring();
+    expect(await mostPerTurn(() => answered() - start >= 40)).toBeLessThan(4);
+  } finally {
+    native.drain = drain;
+  }
 });
 
 test('every channel that sleeps gets its message', async () => {
