@@ -24,7 +24,9 @@
 #define CLOSE_RANGE_UNSHARE 2
 #endif
 
-#define MOST_PACKETS 16               /* taken from a socket that is about to be closed; a full one holds hundreds */
+#define MOST_PACKETS 16 /* taken from a socket that is about to be closed; a full one holds hundreds */
+#define MOST_TRIES 1000 /* to start a second thread, which takes 5 s */
+#define TRY_US 5000
 #define STACK_BYTES (256u << 10)      /* of a thread that only closes */
 #define LARGE_STACK_BYTES (64u << 20) /* address space, of which little is used */
 
@@ -113,10 +115,13 @@ static void close_by_leaving(int fd) {
         return;
     }
     *leaver = (struct leaver){.fd = fd};
-    if (!disposal_start_thread(leave, leaver)) {
-        free(leaver);
-        close_slowly(fd);
-        return;
+    for (int tries = 0; !disposal_start_thread(leave, leaver); tries++) {
+        if (tries == MOST_TRIES) {
+            free(leaver);
+            close_slowly(fd);
+            return;
+        }
+        usleep(TRY_US); /* this process has reached its limit of threads, and some of them end */
     }
     if (wait_for(&leaver->copied) > 0)
         close(fd);
@@ -182,24 +187,23 @@ bool disposal_start_thread(void *(*run)(void *), void *argument) {
 
 /* Hand over to a new thread. If none can be started, because a peer has brought this process to its limit of threads,
  * what is left of it waits until there is one. */
-static void dispose_elsewhere(struct disposal this, const int *fds) {
+static void dispose_elsewhere(const int *fds, size_t count, void *memory, size_t bytes) {
     int reason = errno;
-    struct disposal *these = malloc(sizeof *these + this.count * sizeof fds[0]);
+    struct disposal *these = malloc(sizeof *these + count * sizeof fds[0]);
     if (!these) { /* no memory either: this thread may wait */
-        for (size_t i = 0; i < this.count; i++)
+        for (size_t i = 0; i < count; i++)
             close_slowly(fds[i]);
-        if (this.memory)
-            munmap(this.memory, this.bytes);
+        if (memory)
+            munmap(memory, bytes);
         errno = reason;
         return;
     }
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
     __atomic_fetch_add(&unfinished, 1, __ATOMIC_RELAXED);
-    *these = this;
-    these->process = getpid();
-    if (this.count > 0)
-        memcpy(these->fds, fds, this.count * sizeof fds[0]);
+    *these = (struct disposal){.process = getpid(), .memory = memory, .bytes = bytes, .count = count};
+    for (size_t i = 0; i < count; i++)
+        these->fds[i] = fds[i];
     if (!disposal_start_thread(run_thread, these))
         wait_for_thread(these);
     errno = reason;
@@ -225,11 +229,11 @@ void disposal_retry(void) {
 }
 
 void disposal_close_later(int fd) {
-    dispose_elsewhere((struct disposal){.count = 1}, &fd);
+    dispose_elsewhere(&fd, 1, NULL, 0);
 }
 
 void disposal_unmap_later(void *memory, size_t bytes) {
-    dispose_elsewhere((struct disposal){.memory = memory, .bytes = bytes}, &(int){-1});
+    dispose_elsewhere(NULL, 0, memory, bytes);
 }
 
 /* Can the descriptor of a mapped memfd be closed at once? close() looks through all record locks; this process has
@@ -246,7 +250,7 @@ void disposal_close_received(const int *fds, size_t count, bool is_mapped) {
     if (is_mapped && count == 1 && is_quick(fds[0]))
         close(fds[0]);
     else if (count > 0)
-        dispose_elsewhere((struct disposal){.count = count}, fds);
+        dispose_elsewhere(fds, count, NULL, 0);
     errno = reason;
 }
 
