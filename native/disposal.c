@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef SCM_PIDFD
@@ -17,16 +15,8 @@
     4 /* Linux 6.5: of a socket with SO_PASSPIDFD, which the peer may have set if it has made the socket */
 #endif
 
-#ifndef SYS_close_range
-#define SYS_close_range 436 /* Linux 5.9 */
-#endif
-#ifndef CLOSE_RANGE_UNSHARE
-#define CLOSE_RANGE_UNSHARE 2
-#endif
-
-#define MOST_PACKETS 16 /* taken from a socket that is about to be closed; a full one holds hundreds */
-#define MOST_TRIES 1000 /* to start a second thread, which takes 5 s */
-#define TRY_US 5000
+#define MOST_PACKETS 16               /* taken from a socket that is about to be closed; a full one holds hundreds */
+#define MOST_THREADS 64               /* at a time; a peer can make each of them wait */
 #define STACK_BYTES (256u << 10)      /* of a thread that only closes */
 #define LARGE_STACK_BYTES (64u << 20) /* address space, of which little is used */
 
@@ -45,9 +35,8 @@ size_t disposal_take(struct msghdr *message, int *fds, size_t count) {
 
 struct disposal {
     struct disposal *next;
-    pid_t
-        process; /* in a forked child, the same numbers may be other descriptors, and the same addresses other memory */
-    void *memory; /* to unmap, or NULL */
+    pid_t process; /* in a forked child, numbers and addresses are those of other things */
+    void *memory;  /* to unmap, or NULL */
     size_t bytes;
     size_t count; /* of the descriptors to close */
     int fds[];
@@ -57,11 +46,12 @@ struct disposal {
 static struct disposal *waiting;
 
 static unsigned unfinished; /* those that wait, or that a thread is working on */
+static unsigned threads;    /* that work on them */
 
 /* A forked child has none of the threads. */
 static void forget_others(void) {
     waiting = NULL;
-    unfinished = 0;
+    unfinished = threads = 0;
 }
 
 static void watch_forks(void) {
@@ -75,64 +65,9 @@ static void close_slowly(int fd) {
     close(fd);
 }
 
-/* A thread that ends closes the last descriptor of a socket without waiting for it to linger, and those that wait in
- * its queue, too (PF_EXITING in the kernel's inet_release()). So such a thread has a table of descriptors of its own,
- * with a copy of this one only. When the other threads no longer have it, the thread ends. */
-struct leaver {
-    int fd;
-    int copied; /* 1: yes; -1: the kernel or a sandbox refuses */
-    int closed; /* nobody else has it any more */
-};
-
-static void set(int *word, int value) {
-    __atomic_store_n(word, value, __ATOMIC_RELEASE);                /* pairs with the acquire in wait_for() */
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); /* whoever has waited may have freed it */
-}
-
-static int wait_for(int *word) {
-    int value;
-    while ((value = __atomic_load_n(word, __ATOMIC_ACQUIRE)) == 0) /* pairs with the release in set() */
-        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
-    return value;
-}
-
-static void *leave(void *argument) {
-    struct leaver *this = argument;
-    unsigned fd = (unsigned)this->fd;
-    bool copied = syscall(SYS_close_range, fd + 1, ~0u, CLOSE_RANGE_UNSHARE) == 0;
-    if (copied && fd > 0)
-        syscall(SYS_close_range, 0, fd - 1, 0);
-    set(&this->copied, copied ? 1 : -1);
-    wait_for(&this->closed);
-    free(this);
-    return NULL;
-}
-
-static void close_by_leaving(int fd) {
-    struct leaver *leaver = malloc(sizeof *leaver);
-    if (!leaver) {
-        close_slowly(fd);
-        return;
-    }
-    *leaver = (struct leaver){.fd = fd};
-    for (int tries = 0; !disposal_start_thread(leave, leaver); tries++) {
-        if (tries == MOST_TRIES) {
-            free(leaver);
-            close_slowly(fd);
-            return;
-        }
-        usleep(TRY_US); /* this process has reached its limit of threads, and some of them end */
-    }
-    if (wait_for(&leaver->copied) > 0)
-        close(fd);
-    else
-        close_slowly(fd);
-    set(&leaver->closed, 1);
-}
-
 static void run(const struct disposal *this) {
     for (size_t i = 0; i < this->count; i++)
-        close_by_leaving(this->fds[i]);
+        close_slowly(this->fds[i]);
     if (this->memory)
         munmap(this->memory, this->bytes);
 }
@@ -143,27 +78,45 @@ static void wait_for_thread(struct disposal *first) {
     while (last->next)
         last = last->next;
     last->next = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
-    /* Pairs with the acquire in run_thread(). */
-    while (!__atomic_compare_exchange_n(&waiting, &last->next, first, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    /* Pairs with the acquire in take_waiting(). */
+    while (!__atomic_compare_exchange_n(&waiting, &last->next, first, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
         ;
+}
+
+/* Take one from those that wait. Or NULL. */
+static struct disposal *take_waiting(void) {
+    /* Pairs with the release in wait_for_thread(). The others go back, because a thread may wait for long with one. */
+    struct disposal *these = __atomic_exchange_n(&waiting, NULL, __ATOMIC_ACQUIRE);
+    if (these && these->next) {
+        wait_for_thread(these->next);
+        these->next = NULL;
+    }
+    return these;
+}
+
+/* May there be one more thread? */
+static bool enter(void) {
+    if (__atomic_fetch_add(&threads, 1, __ATOMIC_SEQ_CST) < MOST_THREADS)
+        return true;
+    __atomic_fetch_sub(&threads, 1, __ATOMIC_SEQ_CST);
+    return false;
 }
 
 static void *run_thread(void *argument) {
     struct disposal *these = argument;
-    while (these) {
-        if (these->process == getpid())
-            run(these);
-        free(these);
-        __atomic_fetch_sub(&unfinished, 1, __ATOMIC_RELAXED);
-        /* Pairs with the release in wait_for_thread(). The others go back, because this thread may wait for long now.
-         */
-        these = __atomic_exchange_n(&waiting, NULL, __ATOMIC_ACQUIRE);
-        if (these && these->next) {
-            wait_for_thread(these->next);
-            these->next = NULL;
+    for (;;) {
+        for (; these; these = take_waiting()) {
+            if (these->process == getpid())
+                run(these);
+            free(these);
+            __atomic_fetch_sub(&unfinished, 1, __ATOMIC_RELAXED);
         }
+        __atomic_fetch_sub(&threads, 1, __ATOMIC_SEQ_CST);
+        /* One may have been added since, by somebody who found no place for a thread. */
+        if (!__atomic_load_n(&waiting, __ATOMIC_SEQ_CST) || !enter())
+            return NULL;
+        these = take_waiting();
     }
-    return NULL;
 }
 
 bool disposal_start_thread(void *(*run)(void *), void *argument) {
@@ -185,6 +138,20 @@ bool disposal_start_thread(void *(*run)(void *), void *argument) {
     return !failed;
 }
 
+/* Start a thread for it, if there may be one and it can be started. */
+static void start_or_wait(struct disposal *these) {
+    if (!enter()) {
+        wait_for_thread(these);
+        if (__atomic_load_n(&threads, __ATOMIC_SEQ_CST) < MOST_THREADS)
+            disposal_retry(); /* all of them have looked before it was added */
+        return;
+    }
+    if (disposal_start_thread(run_thread, these))
+        return;
+    __atomic_fetch_sub(&threads, 1, __ATOMIC_SEQ_CST);
+    wait_for_thread(these);
+}
+
 /* Hand over to a new thread. If none can be started, because a peer has brought this process to its limit of threads,
  * what is left of it waits until there is one. */
 static void dispose_elsewhere(const int *fds, size_t count, void *memory, size_t bytes) {
@@ -204,8 +171,7 @@ static void dispose_elsewhere(const int *fds, size_t count, void *memory, size_t
     *these = (struct disposal){.process = getpid(), .memory = memory, .bytes = bytes, .count = count};
     for (size_t i = 0; i < count; i++)
         these->fds[i] = fds[i];
-    if (!disposal_start_thread(run_thread, these))
-        wait_for_thread(these);
+    start_or_wait(these);
     errno = reason;
 }
 
@@ -217,14 +183,9 @@ void disposal_retry(void) {
     if (!__atomic_load_n(&waiting, __ATOMIC_RELAXED))
         return;
     int reason = errno;
-    /* Pairs with the release in wait_for_thread(). */
-    struct disposal *these = __atomic_exchange_n(&waiting, NULL, __ATOMIC_ACQUIRE);
-    if (these && these->next) {
-        wait_for_thread(these->next);
-        these->next = NULL;
-    }
-    if (these && !disposal_start_thread(run_thread, these))
-        wait_for_thread(these);
+    struct disposal *these = take_waiting();
+    if (these)
+        start_or_wait(these);
     errno = reason;
 }
 

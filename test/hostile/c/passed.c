@@ -275,7 +275,7 @@ static int threads(void) {
     return count;
 }
 
-static void descriptors_that_are_slow_to_close_occupy_nothing(void) {
+static void descriptors_that_are_slow_to_close_occupy_little(void) {
     int pair[2], others[MOST], before = descriptors();
     struct region peer;
     char reason[HANDSHAKE_REASON_BYTES];
@@ -289,10 +289,18 @@ static void descriptors_that_are_slow_to_close_occupy_nothing(void) {
     EXPECT(handshake_receive(pair[0], false, &peer, reason) == HANDSHAKE_PROTOCOL);
     handshake_close(pair[0]);
     wait_until_closed(pair[0]);
-    for (double until = seconds() + 60; threads() > 1 && seconds() < until;)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    EXPECT(threads() == 1); /* none of them waits */
-    EXPECT(kept > before && descriptors() == kept - 1);
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL); /* the threads do what they can */
+    EXPECT(kept > before && descriptors() <= kept + 2);        /* those that were received: one, and one too many */
+    EXPECT(threads() <= 3);                                    /* each of them, and the socket, can keep one waiting */
+}
+
+/* libuv ends a process that cannot start a thread. */
+static void few_threads_wait_for_descriptors(void) {
+    enum { SLOW = 80, MOST_THREADS = 64 };
+    for (int i = 0; i < SLOW; i++)
+        disposal_close_later(slow_to_close());
+    EXPECT(threads() > 1 && threads() <= 1 + MOST_THREADS);
+    EXPECT(disposal_unfinished() > SLOW - MOST_THREADS);
 }
 
 static bool no_memfd;       /* once */
@@ -403,11 +411,12 @@ static const struct test tests[] = {
     {"sockets with descriptors in them wait for a thread that can close them", sockets_wait_for_a_thread},
     {"a full socket is emptied by another thread", a_full_socket_is_emptied_elsewhere},
     {"of many descriptors, few are received", few_of_many_descriptors_are_received},
-    {"descriptors that are slow to close occupy nothing", descriptors_that_are_slow_to_close_occupy_nothing},
+    {"descriptors that are slow to close occupy little", descriptors_that_are_slow_to_close_occupy_little},
     {"a client for whose answer there was no descriptor gets it later",
      a_client_whose_answer_had_no_descriptor_gets_it_later},
     {"the region of a client that has gone is freed by another thread",
      the_region_of_a_client_that_has_gone_is_freed_elsewhere},
+    {"few threads wait for descriptors", few_threads_wait_for_descriptors},
     {"making room drops the right client", making_room_drops_the_right_client},
     {"a pipe is closed by another thread", a_pipe_is_closed_elsewhere},
     {"many memfds are closed by another thread", many_memfds_are_closed_elsewhere},
