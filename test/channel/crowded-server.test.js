@@ -1,7 +1,7 @@
 'use strict';
 // A server that has too much: too few descriptors, too many clients that say nothing, too many channels nobody accepts.
 const { spawn, spawnSync } = require('node:child_process');
-const { chmodSync } = require('node:fs');
+const { chmodSync, existsSync } = require('node:fs');
 const { join } = require('node:path');
 const { compile } = require('../hostile/build.js');
 const { closing, crossings, errorWith, folder, library, newPath, pause, success, watch } = require('./support.js');
@@ -358,4 +358,24 @@ test('clients that pass many descriptors leave enough for the rest of the progra
   const client = watch(spawn(program, [path, '400', '1', '9 or 250 descriptors']));
   expect((await client.ended).status).toBe(0);
   expect(await child.ended).toEqual({ ...success, output: 'ready\nnone\n' });
+});
+
+// Nobody would have accepted its clients.
+test('a server that cannot be made leaves no socket', async () => {
+  const { Poller } = native;
+  const path = newPath();
+  native.Poller = /** @type {any} */ (
+    class {
+      constructor() {
+        throw new Error('no memory');
+      }
+    }
+  );
+  try {
+    await expect(listen(path)).rejects.toThrow('no memory');
+  } finally {
+    native.Poller = Poller;
+  }
+  expect(existsSync(path)).toBe(false);
+  closing(await listen(path));
 });

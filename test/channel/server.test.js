@@ -4,7 +4,6 @@ const { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 const net = require('node:net');
 const { join } = require('node:path');
 const { closing, crossings, errorWith, library, newPath, runScript, success } = require('./support.js');
-const { native } = require('../../lib/channel/native.js');
 
 const { connect, listen } = crossings;
 
@@ -109,24 +108,4 @@ test('return() of an iterator ends its next() that waits, and the next client is
   const served = closing(await server.accept());
   client.trySend('hello');
   expect(String(await served.receive())).toBe('hello');
-});
-
-// Nobody would have accepted its clients.
-test('a server that cannot be made leaves no socket', async () => {
-  const { Poller } = native;
-  const path = newPath();
-  native.Poller = /** @type {any} */ (
-    class {
-      constructor() {
-        throw new Error('no memory');
-      }
-    }
-  );
-  try {
-    await expect(listen(path)).rejects.toThrow('no memory');
-  } finally {
-    native.Poller = Poller;
-  }
-  expect(existsSync(path)).toBe(false);
-  closing(await listen(path));
 });
