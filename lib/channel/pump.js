@@ -85,7 +85,7 @@ class Pump {
 
   /** A call has started to wait. @param {boolean} looked true if it has already polled the ring without success */
   begin(looked) {
-    if (this.#phase === LOOKING && !this.#arrivals.hasInbox) return; // the lookout will serve it
+    if (this.#phase === LOOKING && !this.#arrivals.hasInbox) return this.#lookForMore(); // the lookout will serve it
     this.#looked = looked;
     this.#moved = this.#frames();
     const mayLook = !looked && this.#phase === IDLE && !this.#running && !this.#arrivals.hasInbox;
@@ -109,6 +109,11 @@ class Pump {
       this.#unreferenced ||
       ((this.#wanted() & FOR_DATA) === 0 && this.senders.size <= this.#requests.responder.refusals)
     );
+  }
+
+  /** In the lookout, more may be awaited than refusals now, and the next look may depend on a timer that does not keep the process alive. */
+  #lookForMore() {
+    if (this.#requests.responder.refusals > 0) lookout.schedule();
   }
 
   /** The doorbell has rung, or the peer has closed or died. */
@@ -264,6 +269,7 @@ class Pump {
     connection.showAll();
     if (this.#mayEnterLookout()) {
       this.#enter(LOOKING);
+      this.#lookForMore();
       return false;
     }
     this.#enter(ASLEEP);

@@ -13,11 +13,15 @@ function getterOf(name) {
 }
 const [isAborted, reasonOf] = ['aborted', 'reason'].map(getterOf);
 
-/** A genuine AbortSignal, not an object with its prototype, or one of a simulated browser? @param {any} value */
+/**
+ * A genuine AbortSignal, not an object with its prototype, or one of another class of that name: of a simulated browser, or the
+ * runtime's own if a simulated browser was there first.
+ * @param {any} value
+ */
 function isSignal(value) {
   try {
-    const isOne = value instanceof Genuine || value instanceof AbortSignal;
-    return isOne && typeof isAborted(value) === 'boolean';
+    const isOne = value instanceof Genuine || value.constructor.name === 'AbortSignal' || value instanceof AbortSignal;
+    return isOne && typeof isAborted(value) === 'boolean' && typeof value.addEventListener === 'function';
   } catch {
     return false; // the getter refuses any object that is not an AbortSignal
   }

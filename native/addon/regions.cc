@@ -10,6 +10,7 @@ extern "C" {
 
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -36,11 +37,14 @@ void CloseDescriptor(struct region *region) {
 
 // Zero pages replace a region whose buffer may still be used, until the buffer is collected. The kernel counts private
 // pages that can be written against the limits of this process (`ulimit -d`, vm.overcommit_memory=2). So those for a
-// peer's region are as read-only as it was, and those for this side's are shared, with nobody.
+// peer's region are as read-only as it was, and those for this side's are shared, with nobody, if there is such a
+// limit. Without one, they are private: the kernel merges neighbors, so that their number stays small.
 void ReplaceByZeros(const Mapping *mapping) {
     const struct region &region = mapping->region;
+    struct rlimit data;
+    bool is_limited = getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY;
     mmap(region.header, region_mapped_bytes(region.capacity), mapping->mine ? PROT_READ | PROT_WRITE : PROT_READ,
-         (mapping->mine ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+         (mapping->mine && is_limited ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 // Memory of released regions. The last process to unmap a region frees its file. A peer can make that take as
@@ -75,19 +79,27 @@ void *RunCleaner(void *) {
     return nullptr;
 }
 
-void CleanSoon(const Released &released) {
+// Start the thread if there is work for it. It may be impossible: a peer of the same user may have brought it to its
+// limit of processes. Called again by the next region, and by isFree().
+void StartCleaner() {
     {
         std::lock_guard<std::mutex> lock(cleaner.mutex);
-        cleaner.queue.push_back(released);
-        if (cleaner.is_running)
+        if (cleaner.is_running || cleaner.queue.empty())
             return;
         cleaner.is_running = true;
     }
     if (disposal_start_thread(RunCleaner, nullptr))
         return;
-    // A peer of the same user may have brought it to its limit of processes. The next region tries again.
     std::lock_guard<std::mutex> lock(cleaner.mutex);
     cleaner.is_running = false;
+}
+
+void CleanSoon(const Released &released) {
+    {
+        std::lock_guard<std::mutex> lock(cleaner.mutex);
+        cleaner.queue.push_back(released);
+    }
+    StartCleaner();
 }
 
 void LetGo(Mapping *mapping) {
@@ -328,7 +340,10 @@ Napi::Value IsReleased(const Napi::CallbackInfo &info) {
 
 // isFree(handle) -> has the memory been freed, too?
 Napi::Value IsFree(const Napi::CallbackInfo &info) {
-    return Napi::Boolean::New(info.Env(), MappingOf(info[0])->is_free);
+    bool is_free = MappingOf(info[0])->is_free;
+    if (!is_free)
+        StartCleaner();
+    return Napi::Boolean::New(info.Env(), is_free);
 }
 
 // Frees the regions of a thread that ends. Bun and Deno run the finalizers of a worker's objects neither before nor

@@ -2,7 +2,7 @@
 // What the program itself does to a channel: signals with members of their own, memory that changes or goes while it is in use,
 // timers that a test library has replaced, modules that are loaded again, and handlers of the 'exit' event.
 const { spawn } = require('node:child_process');
-const { closing, crossings, errorWith, library, newPath, pair, runScript, success } = require('./support.js');
+const { closing, crossings, errorWith, library, newPath, pair, pause, runScript, success } = require('./support.js');
 
 /** A signal with a member of its own that throws. @param {string} name */
 function rebelliousSignal(name) {
@@ -289,4 +289,38 @@ test('a program without a handler ends, although its peer sends requests and rea
   const ended = await runScript(script).ended;
   blocked.stdin.end('x');
   expect(ended).toEqual(success);
+});
+
+// The next look depended on a timer that does not keep the process alive, because only refusals waited before.
+test.each(['spin', 'spin-then-sleep'])('a receive() keeps a program alive although refusals have waited: %s', async (wait) => {
+  const path = newPath();
+  const peer = `
+    const { listen } = require(${library});
+    const { readSync } = require('node:fs');
+    (async () => {
+      const channel = await (await listen(process.argv[1])).accept();
+      for (let i = 0; i < 5000; i++) channel.request('a').catch(() => {});
+      channel.trySend('one');
+      readSync(0, Buffer.alloc(1)); // reads no refusal until then
+      await channel.send('two');
+      setTimeout(() => process.exit(), 1000);
+    })();`;
+  const script = `
+    const { connect } = require(${library});
+    process.exitCode = 1; // until the end
+    (async () => {
+      const channel = await connect(${JSON.stringify(path)}, { capacity: 65536, wait: '${wait}' });
+      await channel.receive();
+      await new Promise(setImmediate);
+      setImmediate(() => console.log('waits'));
+      if (String(await channel.receive()) !== 'two') throw new Error('another message');
+      process.exitCode = 0;
+      await channel.close();
+    })();`;
+  const blocked = spawn(process.execPath, ['-e', peer, path], { stdio: ['pipe', 'inherit', 'inherit'] });
+  const program = runScript(script);
+  await program.ready;
+  await pause(100);
+  blocked.stdin.end('x');
+  expect(await program.ended).toEqual({ ...success, output: 'waits\n' });
 });

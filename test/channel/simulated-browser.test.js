@@ -24,7 +24,9 @@ const USE = (/** @type {object} */ options) => `
   await waiting.then(() => { throw new Error('not aborted'); }, ({ message }) => {
     if (message !== 'by its user') throw new Error(message);
   });
-  const { readable } = b.toWebStreams();
+  const { readable, writable } = b.toWebStreams();
+  await writable.getWriter().write('back'); // with a signal of the runtime's own
+  if (String(await a.receive()) !== 'back') throw new Error('another message');
   const duplex = a.toDuplex().resume();
   duplex.write('hello');
   const { value } = await readable.getReader().read();
