@@ -292,9 +292,11 @@ test('a program without a handler ends, although its peer sends requests and rea
 });
 
 // The next look depended on a timer that does not keep the process alive, because only refusals waited before.
-test.each(['spin', 'spin-then-sleep'])('a receive() keeps a program alive although refusals have waited: %s', async (wait) => {
-  const path = newPath();
-  const peer = `
+test.each(['spin', 'spin-then-sleep'])(
+  'a receive() keeps a program alive although refusals have waited: %s',
+  async (wait) => {
+    const path = newPath();
+    const peer = `
     const { listen } = require(${library});
     const { readSync } = require('node:fs');
     (async () => {
@@ -305,7 +307,7 @@ test.each(['spin', 'spin-then-sleep'])('a receive() keeps a program alive althou
       await channel.send('two');
       setTimeout(() => process.exit(), 1000);
     })();`;
-  const script = `
+    const script = `
     const { connect } = require(${library});
     process.exitCode = 1; // until the end
     (async () => {
@@ -317,10 +319,11 @@ test.each(['spin', 'spin-then-sleep'])('a receive() keeps a program alive althou
       process.exitCode = 0;
       await channel.close();
     })();`;
-  const blocked = spawn(process.execPath, ['-e', peer, path], { stdio: ['pipe', 'inherit', 'inherit'] });
-  const program = runScript(script);
-  await program.ready;
-  await pause(100);
-  blocked.stdin.end('x');
-  expect(await program.ended).toEqual({ ...success, output: 'waits\n' });
-});
+    const blocked = spawn(process.execPath, ['-e', peer, path], { stdio: ['pipe', 'inherit', 'inherit'] });
+    const program = runScript(script);
+    await program.ready;
+    await pause(100);
+    blocked.stdin.end('x');
+    expect(await program.ended).toEqual({ ...success, output: 'waits\n' });
+  },
+);
