@@ -42,7 +42,7 @@ struct disposal {
     int fds[];
 };
 
-/* Those for which no thread could be started. The next thread that starts or becomes free takes them. */
+/* Those for which there was no thread. The next thread that starts or becomes free takes them. */
 static struct disposal *waiting;
 
 static unsigned unfinished; /* those that wait, or that a thread is working on */
@@ -152,8 +152,8 @@ static void start_or_wait(struct disposal *these) {
     wait_for_thread(these);
 }
 
-/* Hand over to a new thread. If none can be started, because a peer has brought this process to its limit of threads,
- * what is left of it waits until there is one. */
+/* Leave it to another thread. It waits while there are MOST_THREADS of them, or while none can be started because a
+ * peer has brought this process to its limit. */
 static void dispose_elsewhere(const int *fds, size_t count, void *memory, size_t bytes) {
     int reason = errno;
     struct disposal *these = malloc(sizeof *these + count * sizeof fds[0]);

@@ -49,7 +49,7 @@ void handshake_close(int fd) {
     errno = reason;
 }
 
-/* Whoever has made a socket may have set options. These would pass something else with each packet, or hide the hello
+/* The maker of a socket may have set options. These would pass something else with each packet, or hide the hello
  * or the rings of the doorbell. */
 static void reset_options(int fd) {
     int off = 0, start = -1;

@@ -108,7 +108,6 @@ enum region_refusal region_map_peer(struct region *region, int fd, uint32_t max_
     }
     fill(region, header, capacity, -1);
     region->flags = flags;
-    region->file_bytes = file_bytes;
     return REGION_OK;
 }
 

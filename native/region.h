@@ -13,8 +13,7 @@ struct region {
     /* With RING_FLAG_AUTHENTICATED: the key that the owner has made, for the frames that the owner will read. It is not
      * in the region's memory. */
     struct siphash_key key;
-    uint64_t file_bytes; /* of a peer's region: the memory that its file held when it was mapped */
-    int fd;              /* the memfd of my own region, until it has been sent to the peer; otherwise -1 */
+    int fd; /* the memfd of my own region, until it has been sent to the peer; otherwise -1 */
 };
 
 /* The address space of a mapped region, in bytes. */

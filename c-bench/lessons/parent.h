@@ -20,9 +20,9 @@ struct pipes {
     int out[2], error[2], status[2];
 };
 
-/* Start the parent, and the program with it, and print which namespaces they have. Makes pipes->status, of which only
- * the end for reading is left. 0: whoever asked for this run has ended; -1: it could not be started, and the reason has
- * been printed. */
+/* Start the parent, and the program with it, and print which namespaces they have. Makes pipes->status, and
+ * closes its write end. Returns 0 if the process that asked for this run has ended, and -1 if the program could not be
+ * started: then the reason has been printed. */
 pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder, int orders,
                    struct notice *notice);
 

@@ -59,10 +59,10 @@ class Usage {
    * @param {number} uid
    */
   mayReceive(uid) {
-    if (this.#isFree(uid)) return true;
+    if (this.#hasRoom(uid)) return true;
     if (now() - this.#removedAt < PAUSE_MS) return false;
     this.#removeClosed();
-    return this.#isFree(uid);
+    return this.#hasRoom(uid);
   }
 
   /** Count a channel that is about to open. Throws as check() does: then the caller releases the regions. @param {number} uid @param {Memory} mine @param {Memory} peer */
@@ -100,8 +100,8 @@ class Usage {
     return user.channels + channels <= this.#maxChannels && user.bytes + bytes <= this.#maxBytes;
   }
 
-  /** @param {number} uid */
-  #isFree(uid) {
+  /** Does what is not freed yet leave room for more? @param {number} uid */
+  #hasRoom(uid) {
     const { bytes, channels, entries, heldBytes } = this.#of(uid);
     return heldBytes === bytes || (heldBytes <= this.#maxBytes && entries.length - channels < MANY);
   }

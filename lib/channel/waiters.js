@@ -67,8 +67,8 @@ class Waiters {
 
   /**
    * Adds a waiting call that endGroup() can end. It makes no closure: one for each call halved the throughput of batches().
-   * @param {() => unknown} attempt
    * @param {InstanceType<typeof Group>} group
+   * @param {() => unknown} attempt
    * @returns {Promise<any>}
    */
   addTo(group, attempt) {

@@ -122,7 +122,7 @@ void Descriptors::close(int fd) {
         listeners_.erase(listener);
         listener_close_socket(fd);
     } else if (lent) {
-        disposal_close_later(fd); // whoever has made it may have put descriptors into it
+        disposal_close_later(fd); // its maker may have put descriptors into it
     } else {
         handshake_close(fd);
     }

@@ -265,30 +265,42 @@ test("what is sent in a handler of the 'exit' event is published", async () => {
   expect(await runScript(script).ended).toEqual(success);
 });
 
-// Only refusals waited for room, and kept the program alive until its peer read them.
-test('a program without a handler ends, although its peer sends requests and reads no refusal', async () => {
-  const path = newPath();
-  const peer = `
+/**
+ * Starts a peer that sends 5000 requests and a message, and reads nothing until its standard input has a byte. Then it sends another
+ * message, and ends a second later. @param {string} path
+ */
+function startDeafPeer(path) {
+  const script = `
     const { listen } = require(${library});
-    const { readSync, writeSync } = require('node:fs');
     (async () => {
       const channel = await (await listen(process.argv[1])).accept();
       for (let i = 0; i < 5000; i++) channel.request('a').catch(() => {});
-      channel.trySend('the last one');
-      readSync(0, Buffer.alloc(1)); // blocked until the other program has ended
-      process.exit();
+      channel.trySend('one');
+      require('node:fs').readSync(0, Buffer.alloc(1));
+      await channel.send('two');
+      setTimeout(() => process.exit(), 1000);
     })();`;
+  const child = spawn(process.execPath, ['-e', script, path], { stdio: ['pipe', 'inherit', 'inherit'] });
+  closing({
+    async close() {
+      child.kill('SIGKILL');
+    },
+  });
+  return child;
+}
+
+// Only refusals waited for room, and kept the program alive until its peer read them.
+test('a program without a handler ends, although its peer sends requests and reads no refusal', async () => {
+  const path = newPath();
+  startDeafPeer(path);
   const script = `
     const { connect } = require(${library});
     (async () => {
       const channel = await connect(${JSON.stringify(path)}, { capacity: 65536 });
-      if (String(await channel.receive()) !== 'the last one') throw new Error('another message');
+      if (String(await channel.receive()) !== 'one') throw new Error('another message');
       if (channel.stats().messagesSent > 4000) throw new Error('all refusals had room');
     })();`;
-  const blocked = spawn(process.execPath, ['-e', peer, path], { stdio: ['pipe', 'inherit', 'inherit'] });
-  const ended = await runScript(script).ended;
-  blocked.stdin.end('x');
-  expect(ended).toEqual(success);
+  expect(await runScript(script).ended).toEqual(success);
 });
 
 // The next look depended on a timer that does not keep the process alive, because only refusals waited before.
@@ -296,34 +308,23 @@ test.each(['spin', 'spin-then-sleep'])(
   'a receive() keeps a program alive although refusals have waited: %s',
   async (wait) => {
     const path = newPath();
-    const peer = `
-    const { listen } = require(${library});
-    const { readSync } = require('node:fs');
-    (async () => {
-      const channel = await (await listen(process.argv[1])).accept();
-      for (let i = 0; i < 5000; i++) channel.request('a').catch(() => {});
-      channel.trySend('one');
-      readSync(0, Buffer.alloc(1)); // reads no refusal until then
-      await channel.send('two');
-      setTimeout(() => process.exit(), 1000);
-    })();`;
+    const peer = startDeafPeer(path);
     const script = `
-    const { connect } = require(${library});
-    process.exitCode = 1; // until the end
-    (async () => {
-      const channel = await connect(${JSON.stringify(path)}, { capacity: 65536, wait: '${wait}' });
-      await channel.receive();
-      await new Promise(setImmediate);
-      setImmediate(() => console.log('waits'));
-      if (String(await channel.receive()) !== 'two') throw new Error('another message');
-      process.exitCode = 0;
-      await channel.close();
-    })();`;
-    const blocked = spawn(process.execPath, ['-e', peer, path], { stdio: ['pipe', 'inherit', 'inherit'] });
+      const { connect } = require(${library});
+      process.exitCode = 1; // until the end
+      (async () => {
+        const channel = await connect(${JSON.stringify(path)}, { capacity: 65536, wait: '${wait}' });
+        await channel.receive();
+        await new Promise(setImmediate);
+        setImmediate(() => console.log('waits'));
+        if (String(await channel.receive()) !== 'two') throw new Error('another message');
+        process.exitCode = 0;
+        await channel.close();
+      })();`;
     const program = runScript(script);
-    await program.ready;
+    await Promise.race([program.ready, program.ended]);
     await pause(100);
-    blocked.stdin.end('x');
+    peer.stdin.end('x');
     expect(await program.ended).toEqual({ ...success, output: 'waits\n' });
   },
 );

@@ -75,7 +75,7 @@ static void sockets_wait_for_a_thread(void) {
     EXPECT(threads_started == 1);
 }
 
-/* Whoever has a copy of our end can let MSG_PEEK pass over the packets in it. */
+/* A process that has a copy of our end can let MSG_PEEK skip the packets in it. */
 static void hidden_packets_are_closed_elsewhere(void) {
     int pair[2];
     EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair) == 0);
