@@ -73,7 +73,7 @@ class Doorbell {
       const { code, message } = /** @type {any} */ (error);
       throw code === 'ERR_PEER_CORRUPT' ? new CrossingsError(code, `${message}.`) : error;
     } finally {
-      turn.answered(now() - before);
+      turn.countBell(now() - before);
     }
   }
 

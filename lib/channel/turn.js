@@ -119,8 +119,8 @@ function mayAnswer() {
   return true;
 }
 
-/** A doorbell was taken from its socket. @param {number} ms what that took */
-function answered(ms) {
+/** A doorbell was taken from its socket, or something was written to one. @param {number} ms what that took */
+function countBell(ms) {
   bellsMs += ms;
   if (ms > CHECK_MS) left = 1;
 }
@@ -182,7 +182,7 @@ function nextTurn() {
 
 module.exports = {
   allow,
-  answered,
+  countBell,
   take,
   mayAnswer,
   recheck,

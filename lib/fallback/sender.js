@@ -1,6 +1,7 @@
 'use strict';
 // Moves what this side has published from its own region into the socket: frames, the read position, and the end. At most one chunk
 // is on its way at a time, so nothing grows if the peer does not read; frames wait in the ring, and its writer sees that it is full.
+const { now } = require('../channel/clock.js');
 const {
   CLOSED_WORD,
   FRAME_HEADER_BYTES,
@@ -8,7 +9,7 @@ const {
   READ_POSITION_WORD,
   frameBytes,
 } = require('../channel/layout.js');
-const { copies, resumeNext, take: takeFromTurn } = require('../channel/turn.js');
+const { copies, countBell, resumeNext, take: takeFromTurn } = require('../channel/turn.js');
 const { RECORD, RECORD_BYTES } = require('./wire.js');
 
 const NOTHING = Buffer.alloc(0);
@@ -78,7 +79,9 @@ class Sender {
       const number = ++this.#chunks;
       this.#waitingFor = number;
       copies(used);
+      const before = now();
       this.#socket.write(this.#chunk.subarray(0, used), () => this.#written(number));
+      countBell(now() - before);
       if (this.#socket.writableLength === 0)
         this.#waitingFor = 0; // the kernel has it: no need to wait for the callback
       else this.#onBusy();

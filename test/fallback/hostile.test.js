@@ -4,7 +4,9 @@ const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const net = require('node:net');
 const { join } = require('node:path');
+const { setImmediate: turnOfLoop } = require('node:timers/promises');
 const { closing, crossings, errorWith, newPath, pause } = require('../channel/support.js');
+const { KIND } = require('../../lib/channel/layout.js');
 const { RingWriter } = require('../../lib/channel/ring-writer.js');
 const { createMemory } = require('../../lib/fallback/memory.js');
 const { Receiver } = require('../../lib/fallback/receiver.js');
@@ -287,6 +289,41 @@ test('what waits to be sent is sent within the budget of a turn', async () => {
 });
 
 // They filled the queue of those that wait, and each newer client was dropped.
+// A peer can make the kernel walk through hundreds of thousands of its own waits whenever something is written to its socket.
+test('of channels whose sockets take long to be written to, a turn writes to few', async () => {
+  const CHANNELS = 40;
+  const server = closing(await listen(newPath(), OPTIONS));
+  const peers = [];
+  for (let i = 0; i < CHANNELS; i++) {
+    const socket = await raw(server.path);
+    socket.write(writeHello(CAPACITY, null));
+    const channel = closing(await server.accept());
+    channel.onRequest((/** @type {Uint8Array} */ bytes) => bytes);
+    peers.push(socket);
+  }
+  await pause(10); // what follows a hello is sent
+  const { prototype } = /** @type {any} */ (net.Socket);
+  const write = prototype.write;
+  let written = 0;
+  let most = 0;
+  prototype.write = function (/** @type {any[]} */ ...args) {
+    if (peers.includes(this)) return write.apply(this, args);
+    written++;
+    for (const end = performance.now() + 1; performance.now() < end; ); // longer than the channels may use in a turn
+    return write.apply(this, args);
+  };
+  try {
+    for (const socket of peers) socket.write(record(7, KIND.REQUEST, Buffer.from('\x01\0\0\0abc')));
+    for (let before = 0; before < CHANNELS; before = written) {
+      await turnOfLoop();
+      most = Math.max(most, written - before);
+    }
+  } finally {
+    prototype.write = write;
+  }
+  expect(most).toBeLessThan(CHANNELS / 4);
+});
+
 test('more silent clients than can wait do not keep out one that says hello', async () => {
   const server = closing(await listen(newPath(), OPTIONS));
   for (let i = 0; i < 700; i++) await raw(server.path);
