@@ -78,6 +78,7 @@
         'native/addon/copies.cc',
         'native/addon/descriptors.cc',
         'native/addon/loop-poller.cc',
+        'native/addon/mappings.cc',
         'native/addon/regions.cc',
         'native/addon/sockets.cc',
         'native/addon/thread-poller.cc',

@@ -3,7 +3,7 @@
 // has been released reads as zeros, like the buffers of other runtimes.
 
 #include "addon.h"
-#include "regions.h"
+#include "mappings.h"
 
 extern "C" {
 #include "../ring-copy.h"

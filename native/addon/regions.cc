@@ -1,143 +1,15 @@
 // Regions: mapped memory, with one JavaScript buffer over each if the runtime allows it, and the hellos that exchange
 // them.
 
-#include "regions.h"
-#include "addon.h"
-
-extern "C" {
-#include "../disposal.h"
-}
+#include "mappings.h"
 
 #include <dlfcn.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <mutex>
-#include <set>
-#include <vector>
 
 namespace {
-
-struct Live {
-    std::mutex mutex; // guards all of it
-    std::set<Mapping *> mappings;
-};
-
-Live &live = *new Live; // never destroyed: a buffer may be collected after the static objects
-
-void CloseDescriptor(struct region *region) {
-    if (region->fd >= 0)
-        close(region->fd);
-    region->fd = -1;
-}
-
-// Zero pages replace a region whose buffer may still be used, until the buffer is collected. The kernel counts private
-// pages that can be written against the limits of this process (`ulimit -d`, vm.overcommit_memory=2). So those for a
-// peer's region are as read-only as it was, and those for this side's are shared, with nobody, if there is such a
-// limit. Without one, they are private: the kernel merges neighbors, so that their number stays small.
-void ReplaceByZeros(const Mapping *mapping) {
-    const struct region &region = mapping->region;
-    struct rlimit data;
-    bool is_limited = getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY;
-    mmap(region.header, region_mapped_bytes(region.capacity), mapping->mine ? PROT_READ | PROT_WRITE : PROT_READ,
-         (mapping->mine && is_limited ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-}
-
-// Memory of released regions. The last process to unmap a region frees its file. A peer can make that take as
-// long as it likes, by pages, extended attributes and memory policies, also for the region that it was sent. So a
-// thread unmaps all of them, one after the other.
-struct Released {
-    Mapping *mapping; // has a hold on it; or null, and
-    void *memory;     // this is unmapped
-    size_t bytes;
-};
-
-struct Cleaner {
-    std::mutex mutex; // guards all of it
-    std::deque<Released> queue;
-    bool is_running = false;
-};
-
-Cleaner &cleaner = *new Cleaner; // never destroyed: its thread may outlive the static objects
-
-void Clean(const Released &);
-
-void *RunCleaner(void *) {
-    std::unique_lock<std::mutex> lock(cleaner.mutex);
-    while (!cleaner.queue.empty()) {
-        Released next = cleaner.queue.front();
-        cleaner.queue.pop_front();
-        lock.unlock();
-        Clean(next);
-        lock.lock();
-    }
-    cleaner.is_running = false;
-    return nullptr;
-}
-
-// Start the thread if there is work for it. It may be impossible: a peer of the same user may have brought it to its
-// limit of processes. Called again by the next region, and by isFree().
-void StartCleaner() {
-    {
-        std::lock_guard<std::mutex> lock(cleaner.mutex);
-        if (cleaner.is_running || cleaner.queue.empty())
-            return;
-        cleaner.is_running = true;
-    }
-    if (disposal_start_thread(RunCleaner, nullptr))
-        return;
-    std::lock_guard<std::mutex> lock(cleaner.mutex);
-    cleaner.is_running = false;
-}
-
-void CleanSoon(const Released &released) {
-    {
-        std::lock_guard<std::mutex> lock(cleaner.mutex);
-        cleaner.queue.push_back(released);
-    }
-    StartCleaner();
-}
-
-void LetGo(Mapping *mapping) {
-    {
-        std::lock_guard<std::mutex> lock(live.mutex); // with it, EnvironmentEnds() takes another hold
-        if (--mapping->holders > 0)
-            return;
-        live.mappings.erase(mapping);
-    }
-    CloseDescriptor(&mapping->region);
-    if (mapping->region.header) // the garbage collector may let go of thousands at once
-        CleanSoon({nullptr, mapping->region.header, region_mapped_bytes(mapping->region.capacity)});
-    delete mapping;
-}
-
-void Clean(const Released &released) {
-    if (!released.mapping) {
-        munmap(released.memory, released.bytes);
-        return;
-    }
-    if (released.memory)
-        munmap(released.memory, released.bytes);
-    else
-        ReplaceByZeros(released.mapping);
-    released.mapping->is_free = true;
-    LetGo(released.mapping);
-}
-
-void UnmapSoon(Mapping *mapping) {
-    mapping->holders++;
-    CleanSoon({mapping, mapping->region.header, region_mapped_bytes(mapping->region.capacity)});
-    mapping->region.header = nullptr;
-}
-
-void ReplaceSoon(Mapping *mapping) {
-    mapping->holders++;
-    CleanSoon({mapping, nullptr, 0});
-}
 
 void BufferIsGone(napi_env, void *, void *hint) {
     LetGo(static_cast<Mapping *>(hint));
@@ -249,10 +121,7 @@ Napi::Object Wrap(Napi::Env env, const struct region &region, const Use &use) {
     mapping->env = env;
     mapping->mine = use.mine;
     Holder of_handle(mapping);
-    {
-        std::lock_guard<std::mutex> lock(live.mutex);
-        live.mappings.insert(mapping);
-    }
+    KeepTrack(mapping);
     auto handle = Napi::External<Mapping>::New(env, mapping, [](Napi::Env where, Mapping *held) {
         DropMirror(where, held);
         LetGo(held);
@@ -290,11 +159,9 @@ Napi::Value CreateRegion(const Napi::CallbackInfo &info) {
 // afterwards. A view that is used anyway is empty or reads zeros; it never crashes the process.
 void ReleaseRegion(const Napi::CallbackInfo &info) {
     Mapping *mapping = MappingOf(info[0]);
-    struct region *region = &mapping->region;
     if (mapping->released)
         return;
     mapping->released = true;
-    CloseDescriptor(region);
     DropMirror(info.Env(), mapping);
     if (!mapping->has_buffer || (!mapping->shared && napi_detach_arraybuffer(info.Env(), info[1]) == napi_ok))
         UnmapSoon(mapping);
@@ -340,38 +207,14 @@ Napi::Value IsReleased(const Napi::CallbackInfo &info) {
 
 // isFree(handle) -> has the memory been freed, too?
 Napi::Value IsFree(const Napi::CallbackInfo &info) {
-    bool is_free = MappingOf(info[0])->is_free;
-    if (!is_free)
-        StartCleaner();
-    return Napi::Boolean::New(info.Env(), is_free);
-}
-
-// Frees the regions of a thread that ends. Bun and Deno run the finalizers of a worker's objects neither before nor
-// after this.
-void EnvironmentEnds(void *data) {
-    auto *env = static_cast<napi_env>(data);
-    std::vector<Mapping *> ended;
-    {
-        std::lock_guard<std::mutex> lock(live.mutex);
-        for (Mapping *mapping : live.mappings) {
-            if (mapping->env != env || mapping->released)
-                continue;
-            mapping->released = true;
-            mapping->holders++;
-            ended.push_back(mapping);
-        }
-    }
-    for (Mapping *mapping : ended) { // without the lock, for which other threads would wait meanwhile
-        CloseDescriptor(&mapping->region);
-        ReplaceSoon(mapping);
-        LetGo(mapping);
-    }
+    return Napi::Boolean::New(info.Env(), IsFreed(MappingOf(info[0])));
 }
 
 } // namespace
 
 void ExportRegions(Napi::Object exports) {
-    napi_add_env_cleanup_hook(exports.Env(), EnvironmentEnds, static_cast<napi_env>(exports.Env()));
+    napi_env env = exports.Env();
+    napi_add_env_cleanup_hook(env, [](void *ended) { ReleaseAllOf(static_cast<napi_env>(ended)); }, env);
     Export(exports, "createRegion", CreateRegion);
     Export(exports, "releaseRegion", ReleaseRegion);
     Export(exports, "sendHello", SendHello);

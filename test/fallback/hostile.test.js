@@ -293,7 +293,7 @@ test('what waits to be sent is sent within the budget of a turn', async () => {
 test('of channels whose sockets take long to be written to, a turn writes to few', async () => {
   const CHANNELS = 40;
   const server = closing(await listen(newPath(), OPTIONS));
-  const peers = [];
+  /** @type {net.Socket[]} */ const peers = [];
   for (let i = 0; i < CHANNELS; i++) {
     const socket = await raw(server.path);
     socket.write(writeHello(CAPACITY, null));

@@ -98,9 +98,10 @@ const FAULTS = [
   { call: 'sendmsg', errors: ['ENOBUFS', 'ENOMEM', 'ETOOMANYREFS', 'EPIPE', 'EAGAIN', 'EPERM'], most: 4 },
   { call: 'recvmsg', errors: ['ENOMEM', 'ECONNRESET', 'EAGAIN', 'EINTR', 'EIO'], most: 6 },
   { call: 'open', errors: ['EACCES', 'EMFILE', 'ENFILE'], most: 1 },
+  { call: 'munmap', errors: ['ENOMEM'], most: 8 },
 ];
 
-/** Every fault, at every call that can have it. With a NUMBER n, every n-th case only. */
+/** Every fault, at every call that can have it. With a NUMBER n, every n-th case only, and one of each call. */
 async function faults() {
   const { errno } = require('node:os').constants;
   const file = openSync(/** @type {string} */ (process.env.FAULTS), 'r+');
@@ -117,8 +118,9 @@ async function faults() {
     ),
   );
   const every = Math.max(1, Number(number));
+  const some = cases.filter(({ call }, i) => i % every === 0 || call !== cases[i - 1].call);
   const counts = { cases: 0, failed: 0 };
-  for (const { call, index, error, at } of cases.filter((_, i) => i % every === 0)) {
+  for (const { call, index, error, at } of some) {
     const name = `${call} fails with ${error} (${at < 0 ? 'always' : `call ${at}`})`;
     counts.cases++;
     set(index, at, error);
