@@ -15,7 +15,7 @@
     4 /* Linux 6.5: of a socket with SO_PASSPIDFD, which the peer may have set if it has made the socket */
 #endif
 
-#define MOST_PACKETS 16               /* taken from a socket that is about to be closed; a full one holds hundreds */
+#define MOST_PACKETS 2                /* taken by disposal_empty(); a peer can make taking each slow */
 #define MOST_THREADS 64               /* at a time; a peer can make each of them wait */
 #define STACK_BYTES (256u << 10)      /* of a thread that only closes */
 #define LARGE_STACK_BYTES (64u << 20) /* address space, of which little is used */

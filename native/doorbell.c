@@ -7,8 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define MAX_DRAINED 8 /* rings taken by one call */
-#define MAX_DRAINS 4  /* calls at a time */
+#define MAX_DRAINED 2 /* rings taken by one call. A peer rings once for each sleep, and can make taking each slow */
 
 /* Did a sandbox refuse the call? It can answer with any error; those here are the kernel's. */
 static bool was_refused(int error) {
@@ -45,8 +44,12 @@ static int receive(int fd, struct mmsghdr *messages) {
     return bytes < 0 ? -1 : 1;
 }
 
-/* Take up to MAX_DRAINED rings. *taken: their number. */
-static enum doorbell_state take_rings(int fd, int *taken) {
+/* One call takes every ring that waits, up to MAX_DRAINED. Waking is on the way of a message, so a second call that
+ * only finds the socket empty would be paid by each. What is left keeps the socket readable, so the caller's poll
+ * returns at once: a peer can neither hide its end behind rings, nor keep this thread here. Descriptors that a peer has
+ * attached are received, so that the kernel does not close them on this thread. (Before Linux 6.16 it still does if
+ * this process has too few left.) */
+enum doorbell_state doorbell_drain(int fd) {
     char rings[MAX_DRAINED];
     union disposal_control controls[MAX_DRAINED]; /* see disposal.h */
     struct iovec parts[MAX_DRAINED];
@@ -60,7 +63,6 @@ static enum doorbell_state take_rings(int fd, int *taken) {
         messages[i].msg_hdr.msg_controllen = sizeof controls[i].bytes;
     }
     int got = receive(fd, messages);
-    *taken = got;
     if (got < 0)
         return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ? DOORBELL_OPEN : DOORBELL_CLOSED;
     enum doorbell_state state = DOORBELL_OPEN;
@@ -73,18 +75,5 @@ static enum doorbell_state take_rings(int fd, int *taken) {
         else if (messages[i].msg_len == 0 && state == DOORBELL_OPEN)
             state = DOORBELL_CLOSED; /* the end: the peer's socket is closed */
     }
-    return state;
-}
-
-/* One call takes every ring that waits, up to MAX_DRAINED. Waking is on the way of a message, so a second call that
- * only finds the socket empty would be paid by each. More calls follow only if there may be more rings. What is left
- * keeps the socket readable, so the caller's poll returns at once: a peer can neither hide its end behind rings, nor
- * keep this thread here. Descriptors that a peer has attached are received, so that the kernel
- * does not close them on this thread. (Before Linux 6.16 it still does if this process has too few left.) */
-enum doorbell_state doorbell_drain(int fd) {
-    enum doorbell_state state = DOORBELL_OPEN;
-    int taken = MAX_DRAINED;
-    for (int calls = 0; calls < MAX_DRAINS && taken == MAX_DRAINED && state == DOORBELL_OPEN; calls++)
-        state = take_rings(fd, &taken);
     return state;
 }

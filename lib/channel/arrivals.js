@@ -77,16 +77,13 @@ class Arrivals {
     try {
       let bytes = 0;
       for (let passed = 0; passed < MAX_NUMBERED_FRAMES && bytes < MAX_NUMBERED_BYTES; passed++) {
-        if (passed > 0 && !reader.isReady()) return -1; // dispatch these before reader.peek() announces the read position
+        if (passed > 0 && !reader.isReady()) return this.#found(-1); // dispatch these before reader.peek() announces the read position
         const size = reader.peek();
-        if (size < 0) {
-          connection.ringForRoom();
-          return -1;
-        }
+        if (size < 0) return this.#found(-1);
         const kind = reader.kind();
         if (kind === KIND.MESSAGE) {
           turn.copies(bytes + passed * INBOX_OVERHEAD_BYTES);
-          return size;
+          return this.#found(size);
         }
         bytes += size;
         this.#setAside(size, kind);
@@ -94,9 +91,16 @@ class Arrivals {
     } catch (error) {
       connection.fail(error);
     }
+    connection.ringForRoom();
     turn.recheck(); // that took a while
     this.#onMore();
     return -1;
+  }
+
+  /** A search is over. It rings the doorbell once: a peer can make that slow, and ask for it after every frame. @param {number} size */
+  #found(size) {
+    this.#connection.ringForRoom();
+    return size;
   }
 
   /** @param {number} size @param {number} kind */
@@ -105,11 +109,11 @@ class Arrivals {
     if (kind < 0 || kind > KIND.REFUSAL) throw corruptPeer(`invalid frame kind ${kind}`);
     if (size < NUMBER_BYTES) throw corruptPeer(`a frame of kind ${kind} has only ${size} bytes`);
     const number = reader.number();
-    if (kind !== KIND.REQUEST && !this.#requests.isAwaited(number)) return this.consume(size);
+    if (kind !== KIND.REQUEST && !this.#requests.isAwaited(number)) return reader.consume(size);
     const copied = kind === KIND.REFUSAL ? Math.min(size, NUMBER_BYTES + MAX_REFUSAL_BYTES) : size;
     const payload = this.#copyNumbered(kind, copied); // first: there may be no memory for it
     const isWanted = this.#requests.admit(kind, number, size - NUMBER_BYTES);
-    this.consume(size);
+    reader.consume(size);
     if (!isWanted) return;
     if (this.#numbered.length > 0) return void this.#numbered.push({ kind, number, payload });
     this.#numbered = [{ kind, number, payload }]; // push() would make room for 17
@@ -229,9 +233,9 @@ class Arrivals {
       if (size < 0) break;
       batch.push(memory.copy(reader, reader.payloadOffset(), size, 0));
       reader.consume(size);
-      if (reader.mustRing) this.#connection.ringForRoom();
       left -= size + INBOX_OVERHEAD_BYTES;
     }
+    this.#connection.ringForRoom(); // once, as in #found()
     return left;
   }
 

@@ -11,20 +11,25 @@ const { isNode } = require('./runtime.js');
 const now = (Object.getPrototypeOf(performance).now ?? performance.now).bind(performance);
 
 /**
- * Is this function of `timers` the runtime's own? Most replacements have another name. Sinon's have the same names, so in Node the
- * source is checked, too. A test library may replace only some of them.
- * @param {'setImmediate' | 'setTimeout'} name @param {RegExp} source of Node's own
+ * Is this the runtime's own function? Most replacements have another name. Sinon's have the same names, so in Node the source is
+ * checked, too. A test library may replace only some of them.
+ * @param {Function} call @param {string} name @param {RegExp} source of Node's own
  */
-function isGenuine(name, source) {
-  const call = timers[name];
+function isGenuine(call, name, source) {
   if (call.name !== name) return false;
   return !isNode || source.test(Function.prototype.toString.call(call));
 }
-const isImmediateGenuine = isGenuine('setImmediate', /new Immediate\(|\[native code\]/);
-const areGenuine = isGenuine('setTimeout', /new Timeout\(|\[native code\]/);
+const isImmediateGenuine = isGenuine(timers.setImmediate, 'setImmediate', /new Immediate\(|\[native code\]/);
+const areGenuine = isGenuine(timers.setTimeout, 'setTimeout', /new Timeout\(|\[native code\]/);
+const isTickGenuine = isGenuine(process.nextTick, 'nextTick', /validateFunction\(|\[native code\]/);
 
 /** @type {(call: () => void) => void} */
 const setImmediate = isImmediateGenuine ? timers.setImmediate : (call) => void scheduler.yield().then(call);
+
+/** Also later, if it was replaced: outside of any promise, so that what is thrown is an uncaught exception. */
+const nextTick = isTickGenuine
+  ? process.nextTick
+  : (/** @type {Function} */ call, /** @type {any[]} */ ...args) => setImmediate(() => call(...args));
 
 // A replaced timer is looked up for each call, so that the time limits work again when the test library has restored it.
 const atLoad = timers.setTimeout;
@@ -47,4 +52,4 @@ const callUnreferenced = areGenuine
 /** @type {typeof timers.clearTimeout} */
 const clearTimeout = areGenuine ? timers.clearTimeout : (timer) => timers.clearTimeout(timer);
 
-module.exports = { areGenuine, now, setImmediate, setTimeout, clearTimeout, callUnreferenced };
+module.exports = { areGenuine, nextTick, now, setImmediate, setTimeout, clearTimeout, callUnreferenced };

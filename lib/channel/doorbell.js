@@ -62,7 +62,10 @@ class Doorbell {
   }
 
   ring() {
-    return native.ring(this.#fd);
+    const before = now();
+    const rang = native.ring(this.#fd);
+    turn.countBell(now() - before);
+    return rang;
   }
 
   isConnected() {

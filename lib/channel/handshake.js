@@ -9,6 +9,7 @@ const { CrossingsError } = require('./errors.js');
 const { native } = require('./native.js');
 const { createRegion, receiveRegion } = require('./regions.js');
 const { onAbort, throwIfAborted } = require('./signals.js');
+const turn = require('./turn.js');
 
 /** @typedef {ReturnType<typeof import('./options.js').readOptions>} Options */
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
@@ -109,10 +110,30 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
     else poller?.unref();
     isReferenced = yes;
     for (const each of [timeout, retry]) yes ? each?.ref() : each?.unref();
+    if (yes) turn.reference(later);
   }
 
   function onReadable() {
-    look();
+    if (turn.mayAnswer()) return answer();
+    poller?.suspend();
+    turn.resumeNext(later);
+  }
+
+  function resumeNow() {
+    if (ended) return;
+    poller?.resume();
+    answer();
+  }
+
+  /** What this takes counts: a peer can make the kernel take milliseconds to receive its hello, and to close its socket. @param {() => void} work */
+  function counted(work) {
+    const before = now();
+    work();
+    turn.countBell(now() - before);
+  }
+
+  function answer() {
+    counted(look);
     if (ended) return;
     // Readable, but nothing to receive now: a process with a copy of this end hides the packet, or the memory of this user's
     // earlier regions is not free yet. Without a pause, this would be called all the time.
@@ -150,6 +171,13 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
       ended = false;
       refuse(error);
     }
+  }
+
+  function timedOut() {
+    const error = () => new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`);
+    if (turn.mayAnswer()) return counted(() => refuse(error()));
+    timeout = timer(timedOut, 1);
+    if (!isReferenced) timeout?.unref();
   }
 
   /** Repeat an attempt that fails for lack of descriptors, as long as the server can release some. @template T @param {() => T} attempt @returns {T} */
@@ -190,6 +218,12 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
     );
   }
 
+  const later = {
+    resume: resumeNow,
+    get unreferenced() {
+      return !isReferenced;
+    },
+  };
   const self = { channel: connecting, ...peer, startedAt: now(), isLooking: false, look, refuse, keepAlive };
   try {
     throwIfAborted(signal);
@@ -206,10 +240,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
       sendHello(mine);
     }
     stopListening = onAbort(signal, refuse);
-    timeout = timer(
-      () => refuse(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`)),
-      timeoutMs,
-    );
+    timeout = timer(timedOut, timeoutMs);
     look();
   } catch (error) {
     refuse(error);

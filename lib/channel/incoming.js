@@ -46,7 +46,9 @@ class Incoming {
 
   /** Apply the option decode, if there is one. @param {Buffer} bytes */
   decoded(bytes) {
-    return this.#decode === undefined ? bytes : this.#decode(bytes);
+    if (this.#decode === undefined) return bytes;
+    turn.recheck(); // after this call, which may throw
+    return this.#decode(bytes);
   }
 
   /**
@@ -231,14 +233,14 @@ class Incoming {
     let leftBytes = Math.min(this.#connection.capacity, MAX_BATCH_BYTES); // a fast peer keeps sending while this side reads
     try {
       if (decode === undefined) leftBytes = arrivals.takeMany(batch, max, leftBytes, memory);
-      while (batch.length < max && leftBytes > 0) {
+      while (batch.length < max && leftBytes > 0 && (decode === undefined || turn.take())) {
         const before = this.#reader.messages;
         const bytes = arrivals.take(memory);
         if (bytes === null) break;
         // With those that were passed over: requests, and responses that nobody awaits.
         const frames = Math.max(1, this.#reader.messages - before);
         leftBytes -= bytes.length + frames * INBOX_OVERHEAD_BYTES;
-        batch.push(decode === undefined ? bytes : decode(bytes));
+        batch.push(this.decoded(bytes));
       }
     } catch (error) {
       return { error };

@@ -9,6 +9,7 @@ const { ofFixedLength } = require('./options.js');
 const { Queue } = require('./queue.js');
 const { refusalOf } = require('./refusal.js');
 const { MAX_OPEN_REQUESTS, maxOpenBytes } = require('./request-window.js');
+const turn = require('./turn.js');
 
 class Responder {
   #send;
@@ -111,6 +112,7 @@ class Responder {
     this.begun++;
     try {
       if (this.#handler === null) throw new CrossingsError('ERR_REQUEST_FAILED', 'The peer has no request handler.');
+      turn.recheck(); // after this call, which may throw
       const response = this.#handler(payload);
       if (isUint8Array(response)) this.#sendResponse(number, length, response);
       else this.#respondLater(number, length, response);

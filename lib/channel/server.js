@@ -11,6 +11,7 @@ const { pause } = require('./pause.js');
 const { Queue } = require('./queue.js');
 const { checkRegions } = require('./regions.js');
 const { isAborted, onAbort, throwIfAborted } = require('./signals.js');
+const turn = require('./turn.js');
 const { Usage } = require('./usage.js');
 
 const MAX_HANDSHAKES = 128; // at the same time
@@ -81,18 +82,28 @@ class Server {
    * handshakes run concurrently, so an unresponsive client does not delay the others.
    */
   #acceptClients() {
-    for (let accepted = 0; accepted < ACCEPTS_PER_TURN && !this.#closed; accepted++) {
+    for (let accepted = 0; accepted < ACCEPTS_PER_TURN && !this.#closed && turn.mayAnswer(); accepted++) {
       if (this.#ready.length >= MAX_UNACCEPTED) return this.#clients.pause(); // further clients wait in the kernel's queue
-      let client;
-      try {
-        client = this.#clients.accept();
-      } catch (error) {
-        if (this.#makeRoom(SILENT_MS)) continue;
-        return this.#acceptFailed(error);
-      }
-      if (client === undefined) return;
-      this.#begin(client);
+      const before = now();
+      const goesOn = this.#acceptClient();
+      turn.countBell(now() - before); // a client can make the kernel take milliseconds for its handshake, and for its end
+      if (!goesOn) return;
     }
+  }
+
+  /** @returns {boolean} true if there may be more clients to accept */
+  #acceptClient() {
+    let client;
+    try {
+      client = this.#clients.accept();
+    } catch (error) {
+      if (this.#makeRoom(SILENT_MS)) return true;
+      this.#acceptFailed(error);
+      return false;
+    }
+    if (client === undefined) return false;
+    this.#begin(client);
+    return true;
   }
 
   /**

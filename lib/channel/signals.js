@@ -2,6 +2,8 @@
 // Uses AbortSignals only through the members of their prototype. A signal object may have its own members with the same names;
 // one that throws would end the loop that serves a channel and leave its other calls waiting.
 // Simulated browsers (jsdom, happy-dom) replace the globals, before or after this file is loaded. Theirs are used as they are.
+const { nextTick } = require('./clock.js');
+
 const { AbortSignal: Genuine } = globalThis;
 const { addEventListener, removeEventListener } = EventTarget.prototype;
 
@@ -11,11 +13,17 @@ function getterOf(name) {
   return (signal) =>
     get !== undefined && signal instanceof Genuine ? Reflect.apply(get, signal, []) : /** @type {any} */ (signal)[name];
 }
-const [isAborted, reasonOf] = ['aborted', 'reason'].map(getterOf);
+const [isAborted, ownReasonOf] = ['aborted', 'reason'].map(getterOf);
+
+/** The reason of an aborted signal. Old substitutes for AbortSignal have none. @param {AbortSignal} signal */
+function reasonOf(signal) {
+  const reason = ownReasonOf(signal);
+  return reason === undefined ? new DOMException('This operation was aborted', 'AbortError') : reason;
+}
 
 /**
- * A genuine AbortSignal, not an object with its prototype, or one of another class of that name: of a simulated browser, or the
- * runtime's own if a simulated browser was there first.
+ * A genuine AbortSignal, not an object with its prototype, or one of another class of that name: of a simulated browser or a
+ * substitute, or the runtime's own if a simulated browser was there first.
  * @param {any} value
  */
 function isSignal(value) {
@@ -41,19 +49,19 @@ function throwIfAborted(signal) {
 /**
  * What to call when a signal is aborted. A signal gets one listener for all of it: adding and removing one takes time in proportion
  * to those that are there, and Node 20 warns of more than ten.
- * @type {WeakMap<AbortSignal, Set<(reason: unknown) => void>>}
+ * @type {WeakMap<AbortSignal, {calls: Set<(reason: unknown) => void>, listener: () => void}>}
  */
 const callsOf = new WeakMap();
 
-/** @this {AbortSignal} */
-function abortAll() {
-  const calls = callsOf.get(this) ?? [];
-  callsOf.delete(this);
+/** @param {AbortSignal} signal */
+function abortAll(signal) {
+  const { calls = [] } = callsOf.get(signal) ?? {};
+  callsOf.delete(signal);
   for (const abort of calls) {
     try {
-      abort(reasonOf(this));
+      abort(reasonOf(signal));
     } catch (error) {
-      process.nextTick(() => {
+      nextTick(() => {
         throw error; // as if it had been a listener of its own
       });
     }
@@ -68,17 +76,19 @@ function abortAll() {
  */
 function onAbort(signal, abort) {
   if (signal === undefined) return () => {};
-  let calls = callsOf.get(signal);
-  if (calls === undefined) {
-    calls = new Set();
-    Reflect.apply(methodOf(signal, 'addEventListener'), signal, ['abort', abortAll, { once: true }]);
-    callsOf.set(signal, calls);
+  let entry = callsOf.get(signal);
+  if (entry === undefined) {
+    const listener = () => abortAll(signal); // a substitute may call it as anything
+    entry = { calls: new Set(), listener };
+    Reflect.apply(methodOf(signal, 'addEventListener'), signal, ['abort', listener, { once: true }]);
+    callsOf.set(signal, entry);
   }
+  const { calls, listener } = entry;
   calls.add(abort);
   return () => {
-    if (!calls.delete(abort) || calls.size > 0 || callsOf.get(signal) !== calls) return;
+    if (!calls.delete(abort) || calls.size > 0 || callsOf.get(signal)?.calls !== calls) return;
     callsOf.delete(signal);
-    Reflect.apply(methodOf(signal, 'removeEventListener'), signal, ['abort', abortAll]);
+    Reflect.apply(methodOf(signal, 'removeEventListener'), signal, ['abort', listener]);
   };
 }
 

@@ -4,6 +4,7 @@
 const { Duplex } = require('node:stream');
 const { ReadableStream, WritableStream } = require('node:stream/web');
 const { isUint8Array } = require('node:util').types;
+const { nextTick } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { checkNames, invalidArgument } = require('./options.js');
 
@@ -28,27 +29,38 @@ function toDuplex(channel, next, options = {}) {
     read() {
       next(stop.signal).then(
         // Not in the promise's reaction: an error thrown by a listener would become an unhandled rejection.
-        (result) => process.nextTick(deliver, result),
-        (error) => this.destroy(stop.signal.aborted ? undefined : error),
+        (result) => nextTick(deliver, result),
+        (error) => this.destroy(isOver() ? undefined : error),
       );
     },
     write(chunk, encoding, done) {
       const bytes = !objectMode && typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
       sendAll(bytes).then(
-        () => process.nextTick(done),
-        (error) => process.nextTick(done, error),
+        () => nextTick(done),
+        (error) => {
+          if (isOver()) duplex.destroy(); // then the error reaches the caller of write() only
+          nextTick(done, error);
+        },
       );
     },
     destroy(error, done) {
       stop.abort();
       channel.close().then(
-        () => process.nextTick(done, error),
-        (failure) => process.nextTick(done, failure),
+        () => nextTick(done, error),
+        (failure) => nextTick(done, failure),
       );
     },
   });
 
+  channel.closed.then((end) => {
+    if (end === 'closed') duplex.destroy(); // also if it does nothing now
+  });
   return duplex;
+
+  /** Has this side ended the channel, by the stream or by close()? Then what was in progress has not failed. */
+  function isOver() {
+    return stop.signal.aborted || channel.state === 'closed';
+  }
 
   /** @param {IteratorResult<any, undefined>} result */
   function deliver({ done, value }) {

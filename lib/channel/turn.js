@@ -1,12 +1,14 @@
 'use strict';
 // The time budget for one turn of the event loop, shared by all channels of this thread. After TURN_MS, even a busy channel
 // lets timers and I/O run. The clock is not read for every message: the number of messages between two readings adapts to
-// how long messages take, so that readings are about CHECK_MS apart.
+// how long messages take, so that readings are about CHECK_MS apart. It is read after each call of the user's code, because that of
+// the last message says nothing about that of the next.
 const { callUnreferenced, now, setImmediate } = require('./clock.js');
 
 const TURN_MS = 0.12; // about two hundred fast round trips; a turn of the event loop takes about 10 µs and three system calls
 const CHECK_MS = 0.05;
 const MAX_BETWEEN_READINGS = 64;
+const FIRST_BETWEEN_READINGS = 4; // at most, in each turn: what the loop's body does may take longer than in the turn before
 const BELLS_PER_TURN = 32; // at most twice as many; a peer that rings all the time makes one of them take about 20 µs
 const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and signing it about 40
 
@@ -17,8 +19,8 @@ let left = 1; // messages until the next reading
 let readAt = 0;
 let endsAt = 0; // 0: the clock has not been read in this turn
 let spent = false;
-let bells = 0; // doorbells since the last start()
-let bellsMs = 0; // what taking them from their sockets took
+let bells = 0; // doorbells that were answered since the last start(), and steps of handshakes
+let bellsMs = 0; // what the calls on their sockets took
 let shared = false; // more than one channel was resumed in this turn
 /** @type {Set<Resumable>} */
 const queued = new Set(); // resumed in the next turn
@@ -65,7 +67,7 @@ function start() {
 function begin() {
   endsAt = 0;
   spent = false;
-  left = stride;
+  left = stride = Math.min(stride, FIRST_BETWEEN_READINGS);
   resumeAll(queued);
 }
 
@@ -98,7 +100,7 @@ function resumeAll(waiting) {
 function beginDelayed() {
   isDelaying = false;
   spent = false;
-  left = stride;
+  left = stride = Math.min(stride, FIRST_BETWEEN_READINGS);
   if (endsAt !== 0) endsAt = now() + TURN_MS;
   resumeAll(delayed);
 }
@@ -109,8 +111,9 @@ function delayTurn() {
 }
 
 /**
- * May one more doorbell be answered in this turn? If not, use resumeNext(). Thousands of peers can ring at once, and libuv looks
- * for further events up to 48 times before timers run. A single peer can make the kernel take milliseconds for its doorbell.
+ * May one more doorbell be answered in this turn, or a handshake go on? If not, use resumeNext(). Thousands of peers can ring at
+ * once, and libuv looks for further events up to 48 times before timers run. A single peer can make the kernel take milliseconds for
+ * each call on its socket.
  */
 function mayAnswer() {
   if (++bells <= BELLS_PER_TURN && bellsMs < TURN_MS) return true;
@@ -119,13 +122,13 @@ function mayAnswer() {
   return true;
 }
 
-/** A doorbell was taken from its socket, or something was written to one. @param {number} ms what that took */
+/** Calls on a peer's socket were made: it rang, was rung, or is being connected. @param {number} ms what that took */
 function countBell(ms) {
   bellsMs += ms;
   if (ms > CHECK_MS) left = 1;
 }
 
-/** Makes the next take() read the clock. Call this after work that may have taken a long time. */
+/** Makes the next take() read the clock. Call this after work that may have taken a long time, such as the user's code. */
 function recheck() {
   left = 1;
 }

@@ -2,14 +2,15 @@
 // The doorbell of a channel over a socket. Ringing it sends what has changed in my region; when it rings, the copy of the peer's
 // region has changed. All of this happens in the event loop.
 const { clearInterval, setInterval } = require('node:timers');
-const { now, setImmediate } = require('../channel/clock.js');
+const { nextTick, now, setImmediate } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
-const { reference, resumeNext } = require('../channel/turn.js');
+const { copies, reference, resumeNext, take: takeFromTurn } = require('../channel/turn.js');
 const { linger } = require('./lingering.js');
 const { sleepAnew } = require('./memory.js');
 const { Receiver } = require('./receiver.js');
 const { Sender } = require('./sender.js');
 
+const ON_ITS_WAY_BYTES = 2 ** 20; // in the socket, at most
 const LINGER_MS = 5000; // how long a closed channel waits for a peer that takes nothing
 const NO_WORDS = new Int32Array(0);
 const POLL_MS = 1000; // how long a loop may poll without returning to the event loop
@@ -28,6 +29,8 @@ class SocketBell {
   #isReferenced = false; // by keepAlive()
   #keepsTaking = false; // it was referenced when the bytes came of which the rest waits: a channel that has woken is not
   #isStopped = false;
+  #isClosed = false; // by this side; the socket waits for the peer's end
+  #dropsLeft; // bytes that the peer may still send: its ring, a read position for each frame of mine, and what is on its way
   #isSent = false; // nothing more will be sent from my ring
   #isReleased = false; // the channel has released both rings
   #isEnding = false; // the socket has ended
@@ -51,6 +54,7 @@ class SocketBell {
     this.#sender = new Sender(socket, mine, () => this.#keep());
     this.#receiver = new Receiver(mine, peer, (read) => this.#sender.acceptRead(read));
     this.#early = early;
+    this.#dropsLeft = peer.capacity + mine.capacity + ON_ITS_WAY_BYTES;
     sleepAnew(this.#words);
   }
 
@@ -64,7 +68,7 @@ class SocketBell {
     if (this.#early.length > 0) {
       this.#rest = this.#early;
       this.#socket.pause(); // until these bytes are taken; Deno may read more before the next tick
-      process.nextTick(() => this.resume());
+      nextTick(() => this.resume());
     } else {
       this.#socket.resume();
     }
@@ -77,6 +81,7 @@ class SocketBell {
 
   /** Take what has arrived. What is left when the budget of this turn is spent waits for the next. @param {Buffer} bytes */
   #take(bytes) {
+    if (this.#isClosed) return this.#drop(bytes.length);
     if (this.#isStopped) return;
     if (this.#rest !== null) {
       this.#rest = Buffer.concat([this.#rest, bytes]); // a runtime has read although the socket is paused
@@ -98,8 +103,19 @@ class SocketBell {
     this.#onRing();
   }
 
+  /** What arrives after close() is dropped, within the budget of the turn, up to what the peer may send. @param {number} size */
+  #drop(size) {
+    this.#dropsLeft -= size;
+    if (this.#dropsLeft < 0) return void this.#socket.destroy();
+    copies(size);
+    if (takeFromTurn()) return;
+    this.#socket.pause();
+    resumeNext(this);
+  }
+
   /** Called in the next turn. */
   resume() {
+    if (this.#isClosed) return void this.#socket.resume();
     const rest = this.#rest;
     if (rest === null || this.#isStopped) return;
     this.#rest = null;
@@ -194,6 +210,7 @@ class SocketBell {
       this.#dropRing();
       return undefined;
     }
+    this.#isClosed = true;
     socket.resume();
     let seen = this.#sender.chunks;
     const watchdog = setInterval(() => {

@@ -54,6 +54,30 @@ test('a receiveSync that a vm timeout has ended loses no wake-up', async () => {
   }
 });
 
+// Jest replaces process.nextTick, too.
+test('clocks and timers that a test library replaces do not stop the streams of a channel', async () => {
+  jest.useFakeTimers();
+  try {
+    const [a, b] = await pair();
+    const [writer, reader] = [a.toDuplex(), b.toDuplex()];
+    /** @type {string[]} */ const chunks = [];
+    const ended = new Promise((resolve) => reader.once('end', resolve));
+    const closed = new Promise((resolve) => writer.once('close', resolve));
+    const arrived = new Promise((resolve) => {
+      reader.on('data', (/** @type {Buffer} */ bytes) => {
+        if (chunks.push(String(bytes)) === 3) resolve(undefined);
+      });
+    });
+    for (const text of ['one', 'two', 'three']) writer.write(text);
+    await arrived;
+    expect(chunks.join()).toBe('one,two,three');
+    writer.destroy();
+    await Promise.all([closed, ended]);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
 test('clocks and timers that a test library replaces do not stop the channel', async () => {
   jest.useFakeTimers();
   try {

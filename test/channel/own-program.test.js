@@ -112,6 +112,24 @@ describe('a package that is loaded after', () => {
     expect(await runScript(script).ended).toMatchObject({ status: 0 });
   });
 
+  test('process.nextTick was replaced delivers what streams transfer', async () => {
+    const script = `
+      process.exitCode = 1;
+      Object.defineProperty(process, 'nextTick', { value: Object.defineProperty(() => {}, 'name', { value: 'nextTick' }) });
+      const { channelPair, openChannel } = require(${library});
+      (async () => {
+        const { channel, port } = channelPair();
+        const [a, b] = await Promise.all([channel, openChannel(port.take())]);
+        const readable = b.toDuplex();
+        const pushed = new Promise((resolve) => { readable.push = (bytes) => resolve(String(bytes)); });
+        readable._read(); // read() would need process.nextTick itself
+        await a.send('x');
+        if ((await pushed) === 'x') process.exitCode = 0;
+        process.exit();
+      })();`;
+    expect(await runScript(script).ended).toMatchObject({ status: 0 });
+  });
+
   // Sinon's functions have the names of the real ones.
   test('the timers were replaced by functions of the same names works, also when they are back', async () => {
     const script = `

@@ -290,13 +290,14 @@ test('what was sent is published before the thread looks for a message', async (
     look() {},
     lookEnded() {},
   };
-  await new Promise(setImmediate); // the lookout begins in this turn, unless the turn is spent
+  const mocks = [jest.spyOn(turn, 'take').mockReturnValue(true), jest.spyOn(turn, 'isSpent').mockReturnValue(false)]; // a slow machine
   const received = a.receive();
   lookout.add(looker);
   const sent = a.send('x');
   await Promise.resolve();
   await Promise.resolve();
   lookout.remove(looker); // also if it was not called: it would stop the lookout of all tests after this one
+  for (const mock of mocks) mock.mockRestore();
   expect(published).toBe(true);
   await sent;
   b.trySend('y');

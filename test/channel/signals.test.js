@@ -1,6 +1,11 @@
 'use strict';
 // Many calls that share one AbortSignal.
 const { getEventListeners } = require('node:events');
+jest.mock('../../lib/channel/clock.js', () => {
+  const clock = jest.requireActual('../../lib/channel/clock.js');
+  return { ...clock, nextTick: jest.fn(clock.nextTick) };
+});
+const nextTick = /** @type {jest.Mock} */ (/** @type {any} */ (require('../../lib/channel/clock.js')).nextTick);
 const { onAbort } = require('../../lib/channel/signals.js');
 const { pair } = require('./support.js');
 
@@ -46,7 +51,7 @@ test('an abort ends all of them, in their order, and no others', async () => {
 test('one that is stopped by another is not ended, and one that throws ends no other', () => {
   const controller = new AbortController();
   /** @type {string[]} */ const ended = [];
-  const nextTick = jest.spyOn(process, 'nextTick').mockImplementation(() => {});
+  nextTick.mockImplementationOnce(() => {});
   onAbort(controller.signal, () => {
     stop();
     throw new Error('thrown');
@@ -54,10 +59,34 @@ test('one that is stopped by another is not ended, and one that throws ends no o
   const stop = onAbort(controller.signal, () => ended.push('stopped'));
   onAbort(controller.signal, (reason) => ended.push(String(reason)));
   controller.abort('enough');
-  const [rethrow] = /** @type {any} */ (nextTick.mock.calls.at(-1));
-  nextTick.mockRestore();
+  const [rethrow] = nextTick.mock.calls.at(-1);
   expect(ended).toEqual(['enough']);
   expect(rethrow).toThrow('thrown');
+});
+
+// The npm package node-abort-controller, for example: its listeners are called as another object, and its signals have no reason.
+test('a substitute for AbortSignal ends them, too', async () => {
+  class AbortSignal {
+    aborted = false;
+    /** @type {Set<() => void>} */ listeners = new Set();
+    addEventListener(/** @type {string} */ _type, /** @type {() => void} */ listener) {
+      this.listeners.add(listener);
+    }
+    removeEventListener(/** @type {string} */ _type, /** @type {() => void} */ listener) {
+      this.listeners.delete(listener);
+    }
+  }
+  const [a, b] = await pair();
+  const signal = new AbortSignal();
+  const received = a.receive({ signal });
+  await b.send('x');
+  expect(String(await received)).toBe('x');
+  expect(signal.listeners.size).toBe(0);
+  const ended = a.receive({ signal });
+  signal.aborted = true;
+  for (const listener of signal.listeners) Reflect.apply(listener, {}, [new Event('abort')]);
+  await expect(ended).rejects.toMatchObject({ name: 'AbortError' });
+  await expect(a.receive({ signal })).rejects.toMatchObject({ name: 'AbortError' });
 });
 
 test('a call that begins while an event named abort is dispatched is ended by the abort that follows', () => {

@@ -76,6 +76,29 @@ test.each(['for await', 'readable', 'data'])(
   },
 );
 
+// Its read or write in progress failed, and an error without a listener ends the program.
+test.each([
+  ['reads', (/** @type {any} */ stream) => stream.resume()],
+  [
+    'writes',
+    (/** @type {any} */ stream) => {
+      for (let i = 0; i < 10; i++) stream.write(Buffer.alloc(20_000));
+    },
+  ],
+  ['does nothing', () => {}],
+])('close() of the channel destroys a Node stream that %s, without an error', async (_, use) => {
+  const [a] = await pair({ capacity: 65536 });
+  const stream = a.toDuplex();
+  const failed = jest.fn();
+  stream.on('error', failed);
+  const closed = new Promise((resolve) => stream.once('close', resolve));
+  use(stream);
+  await pause(5);
+  await a.close();
+  await closed;
+  expect(failed).not.toHaveBeenCalled();
+});
+
 test('abort() of a web stream closes the channel, although a write waits for room', async () => {
   const [a] = await pair({ capacity: 65536 });
   const writer = a.toWebStreams().writable.getWriter();

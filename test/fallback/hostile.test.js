@@ -252,13 +252,13 @@ test('close() does not wait forever for a peer that takes nothing, and does not 
 });
 
 // Each turn took all that 64 or 1000 sockets held.
-test('the payload of a large frame is taken within the budget of a turn', () => {
+test('the payload of a large frame is taken within the budget of a turn', async () => {
   const capacity = 2 ** 24;
   const handle = { isReleased: false };
   const [mine, peer] = [createMemory(CAPACITY, null, handle), createMemory(capacity, null, handle)];
   const receiver = new Receiver(mine, peer, () => true);
   const size = capacity / 2;
-  expect(receiver.take(record(size, 0))).toBe(8);
+  while (receiver.take(record(size, 0)) === 0) await turnOfLoop(); // the turn may be spent
   const piece = Buffer.alloc(CAPACITY);
   let taken = 0;
   while (taken < size && receiver.take(piece) === piece.length) taken += piece.length;
@@ -332,6 +332,19 @@ test('more silent clients than can wait do not keep out one that says hello', as
 });
 
 // The peer decided how long: 5 to 10 s, while the next channels took more.
+test('a peer that sends more to a closed channel than its ring holds is cut off', async () => {
+  const { socket, channel } = await victim();
+  const ended = new Promise((resolve) => socket.resume().once('close', resolve));
+  channel.close();
+  let written = 0;
+  for (let i = 0; i < 64; i++)
+    socket.write(Buffer.alloc(2 ** 20), (error) => {
+      if (!error) written++;
+    });
+  await ended;
+  expect(written).toBeLessThan(16);
+});
+
 test('a channel that has ended keeps no ring, although its peer keeps the socket open', async () => {
   const { execFileSync } = require('node:child_process');
   const program = `

@@ -1,0 +1,196 @@
+'use strict';
+// What one turn of the event loop may do when single calls take longer than all channels may use in it: the program's own functions,
+// and system calls that a peer makes slow.
+const { setImmediate: turnOfLoop } = require('node:timers/promises');
+const { rawPeer } = require('./raw-peer.js');
+const { newPath } = require('./support.js');
+const { channelPair, connect, listen, openChannel } = require('../../lib/index.js');
+const { KIND } = require('../../lib/channel/layout.js');
+const { native } = require('../../lib/channel/native.js');
+
+const SLOW_MS = 1; // the budget of a turn is 0.12 ms
+const MANY = 64;
+const FEW = 3; // at most so many in a turn: one that uses up the budget, and those before the clock is read for the first time
+
+/** @type {any[]} */
+const channels = [];
+afterEach(async () => {
+  await Promise.all(channels.splice(0).map((channel) => channel.close()));
+});
+
+/** @param {any} [options] of the first channel */
+async function pair(options = {}) {
+  const { channel, port } = channelPair({ capacity: 2 ** 20, ...options });
+  channels.push(...(await Promise.all([channel, openChannel(port.take(), { capacity: 2 ** 20 })])));
+  return channels;
+}
+
+function takeLong() {
+  for (const end = performance.now() + SLOW_MS; performance.now() < end; );
+}
+
+/** Counts events, and how many of them fall into one turn at most, until there are enough. */
+class PerTurn {
+  count = 0;
+  most = 0;
+
+  /** @param {number} enough */
+  async until(enough) {
+    for (let before = 0; this.count < enough; ) {
+      await turnOfLoop();
+      this.most = Math.max(this.most, this.count - before);
+      before = this.count;
+    }
+  }
+}
+
+describe("of calls of the program's functions that take long, a turn makes one, although those before took no time:", () => {
+  const CHEAP = Buffer.from([0]);
+  const DEAR = Buffer.from([1]);
+  const messages = [...Array(3000).fill(CHEAP), ...Array(MANY).fill(DEAR)];
+  const perTurn = new PerTurn();
+  beforeEach(() => Object.assign(perTurn, { count: 0, most: 0 }));
+
+  /** @template {Uint8Array} T @param {T} bytes */
+  const work = (bytes) => {
+    if (bytes[0] === DEAR[0]) {
+      perTurn.count++;
+      takeLong();
+    }
+    return bytes;
+  };
+
+  test('a handler of requests', async () => {
+    const [a, b] = await pair();
+    a.onRequest(work);
+    const requests = messages.map((bytes) => b.request(bytes));
+    await perTurn.until(MANY);
+    await Promise.all(requests);
+    expect(perTurn.most).toBeLessThan(FEW);
+  });
+
+  test.each([
+    ['receive()', async (/** @type {any} */ a) => void (await a.receive())],
+    ['messages()', (/** @type {any} */ a) => a.messages().next()],
+    ['batches()', (/** @type {any} */ a) => a.batches().next()],
+    ['batches() with reuse', (/** @type {any} */ a) => a.batches({ reuse: true }).next()],
+  ])('decode, called by %s', async (_, next) => {
+    const [a, b] = await pair({ decode: work });
+    for (const bytes of messages) b.trySend(bytes);
+    const received = (async () => {
+      while (perTurn.count < MANY) await next(a);
+    })();
+    await perTurn.until(MANY);
+    await received;
+    expect(perTurn.most).toBeLessThan(FEW);
+  });
+
+  test("a loop's body, if the turn before has ended", async () => {
+    const [a, b] = await pair();
+    for (const bytes of messages.slice(0, 3000)) b.trySend(bytes);
+    const received = (async () => {
+      for await (const bytes of a) {
+        work(bytes);
+        if (perTurn.count === MANY) return;
+      }
+    })();
+    while (a.stats().messagesReceived < 3000) await turnOfLoop();
+    for (const bytes of messages.slice(3000)) b.trySend(bytes);
+    await perTurn.until(MANY);
+    await received;
+    expect(perTurn.most).toBeLessThan(8);
+  });
+});
+
+// The kernel walks through each wait that a peer has for its own socket, and there can be hundreds of thousands. The peer claims
+// a new sleep whenever it was woken, and its ring has no end.
+describe('of doorbells that take long to ring, a turn rings one or two, although the peer asks for more:', () => {
+  const perTurn = new PerTurn();
+  const { ring } = native;
+  /** @type {Awaited<ReturnType<typeof rawPeer>>} */ let peer;
+  beforeEach(async () => {
+    Object.assign(perTurn, { count: 0, most: 0 });
+    peer = await rawPeer();
+    peer.claimToWaitForRoom();
+    native.ring = (fd) => {
+      perTurn.count++;
+      takeLong();
+      peer.claimToWaitForRoom();
+      peer.claimToWaitForRoom();
+      return ring(fd);
+    };
+  });
+  afterEach(async () => {
+    native.ring = ring;
+    await peer.close();
+  });
+
+  test.each([
+    ['receive() of messages', KIND.MESSAGE, () => peer.a.receive()],
+    ['batches() of messages', KIND.MESSAGE, () => peer.a.batches().next()],
+    ['receive(), which passes over responses that nobody awaits', KIND.RESPONSE, () => peer.a.receive()],
+  ])('%s', async (_, kind, next) => {
+    let isOver = false;
+    peer.fill(kind);
+    const received = (async () => {
+      while (!isOver) await next();
+    })().catch(() => {});
+    await perTurn.until(40);
+    isOver = true;
+    await peer.a.close();
+    await received;
+    expect(perTurn.most).toBeLessThan(FEW);
+  });
+});
+
+// A client can make the kernel as slow when it is accepted, when its hello is received, and when its socket is closed.
+describe('of clients for whom a system call takes long, a turn', () => {
+  const CLIENTS = 40;
+  const { accept, closeFd, receiveHello } = native;
+  const perTurn = new PerTurn();
+  beforeEach(() => Object.assign(perTurn, { count: 0, most: 0 }));
+  afterEach(() => Object.assign(native, { accept, closeFd, receiveHello }));
+
+  /** Makes a call take long if it has a result. @param {'accept' | 'closeFd' | 'receiveHello'} name */
+  function slow(name) {
+    const call = /** @type {any} */ (native[name]);
+    /** @type {any} */ (native)[name] = (/** @type {any[]} */ ...args) => {
+      const result = call(...args);
+      if (result === null || result === -1) return result;
+      perTurn.count++;
+      takeLong();
+      return result;
+    };
+  }
+
+  test('accepts one or two', async () => {
+    const server = await listen(newPath());
+    slow('accept');
+    const clients = Array.from({ length: CLIENTS }, () => native.connect(server.path));
+    await perTurn.until(CLIENTS);
+    expect(perTurn.most).toBeLessThan(FEW);
+    for (const fd of clients) native.closeFd(fd);
+    await server.close();
+  });
+
+  test('receives one or two hellos', async () => {
+    const server = await listen(newPath());
+    slow('receiveHello');
+    const connecting = Promise.all(Array.from({ length: CLIENTS }, () => connect(server.path, { capacity: 65536 })));
+    await perTurn.until(2 * CLIENTS); // this process is on both sides
+    expect(perTurn.most).toBeLessThan(FEW);
+    await Promise.all((await connecting).map((channel) => channel.close()));
+    await server.close();
+  });
+
+  test('closes one or two whose time is over', async () => {
+    const server = await listen(newPath(), { timeout: 50 });
+    const clients = Array.from({ length: CLIENTS }, () => native.connect(server.path));
+    slow('closeFd');
+    await perTurn.until(CLIENTS);
+    expect(perTurn.most).toBeLessThan(FEW);
+    native.closeFd = closeFd;
+    for (const fd of clients) native.closeFd(fd);
+    await server.close();
+  });
+});
