@@ -23,7 +23,7 @@ const isImmediateGenuine = isGenuine(timers.setImmediate, 'setImmediate', /new I
 const areGenuine = isGenuine(timers.setTimeout, 'setTimeout', /new Timeout\(|\[native code\]/);
 const isTickGenuine = isGenuine(process.nextTick, 'nextTick', /validateFunction\(|\[native code\]/);
 
-/** @type {(call: () => void) => void} */
+/** @type {(call: () => void) => any} the immediate, or undefined */
 const setImmediate = isImmediateGenuine ? timers.setImmediate : (call) => void scheduler.yield().then(call);
 
 /** Also later, if it was replaced: outside of any promise, so that what is thrown is an uncaught exception. */

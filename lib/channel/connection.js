@@ -91,7 +91,7 @@ class Connection {
   /** Start to watch the socket. Called when the channel is complete: nothing after it may fail. */
   watch() {
     this.#bell.watch(this.#onDoorbell);
-    if (openConnections.size === 0) process.on('exit', publishAtExit);
+    if (openConnections.size === 0) process.on('exit', publishAtExit).prependListener('beforeExit', turn.ends);
     openConnections.add(this);
   }
 
@@ -324,7 +324,8 @@ class Connection {
   /** @param {number} state */
   #enter(state) {
     this.state = state;
-    if (openConnections.delete(this) && openConnections.size === 0) process.off('exit', publishAtExit);
+    if (openConnections.delete(this) && openConnections.size === 0)
+      process.off('exit', publishAtExit).off('beforeExit', turn.ends);
     this.#onState(state);
   }
 

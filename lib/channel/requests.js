@@ -59,6 +59,7 @@ class Requests {
 
   /** Set whether the timeouts of requests keep the process alive. They do at first. @param {boolean} yes */
   keepAlive(yes) {
+    if (this.#unreferenced === !yes) return; // some programs call ref() with each request
     this.#unreferenced = !yes;
     const change = yes ? 'ref' : 'unref';
     for (const { timer } of this.#open.values()) timer?.[change]();

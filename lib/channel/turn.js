@@ -14,6 +14,9 @@ const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and si
 
 /** @typedef {{resume: () => void, unreferenced: boolean}} Resumable */
 
+/** @type {any} starts the next turn */ let immediate;
+let isEnding = false; // see ends()
+
 let stride = 1; // messages between two readings of the clock
 let left = 1; // messages until the next reading
 let readAt = 0;
@@ -55,7 +58,9 @@ const isTimeLeft = () => (--left > 1 ? !spent : readClock());
 
 /** The first reading in this turn. @returns {number} its time */
 function start() {
-  setImmediate(begin); // starts the next turn, even if the budget is never spent
+  immediate = setImmediate(begin); // even if the budget is never spent
+  // Otherwise a listener of 'beforeExit' that sends a message would be called for ever.
+  if (isEnding && queued.size === 0) immediate?.unref?.();
   bells = 0;
   bellsMs = 0;
   readAt = now(); // only now: a hook of async_hooks may take longer than a turn, and each turn would be spent before it begins
@@ -66,6 +71,7 @@ function start() {
 /** Start a new turn. */
 function begin() {
   endsAt = 0;
+  isEnding = false;
   spent = false;
   left = stride = Math.min(stride, FIRST_BETWEEN_READINGS);
   resumeAll(queued);
@@ -165,10 +171,9 @@ function resumeNext(resumable) {
     return;
   }
   queued.add(resumable);
-  if (endsAt === 0) {
-    // The clock has not been read in this turn: fix its end now, so that the next turn is sure to start.
-    start();
-  }
+  // If the clock has not been read in this turn, fix its end now, so that the next turn is sure to start.
+  if (endsAt === 0) start();
+  else if (isEnding) immediate?.ref?.();
 }
 
 /** `resumable` keeps the process alive from now on. If it is to be resumed, that must happen even if nothing else does. @param {Resumable} resumable */
@@ -183,6 +188,11 @@ function nextTurn() {
   });
 }
 
+/** The process emits 'beforeExit'. Until the next turn, only what is queued keeps it alive. */
+function ends() {
+  isEnding = true;
+}
+
 module.exports = {
   allow,
   countBell,
@@ -190,6 +200,7 @@ module.exports = {
   mayAnswer,
   recheck,
   copies,
+  ends,
   isSpent,
   isShared,
   resumeNext,

@@ -59,3 +59,35 @@ test('what was sent in a corked channel is published when the program ends', asy
   expect(String(await end.receive())).toBe('one');
   await once(child, 'exit');
 });
+
+describe("a listener of 'beforeExit'", () => {
+  /** @param {string} listener */
+  const script = (listener) => `
+    const { channelPair, openChannel } = require(${library});
+    (async () => {
+      const { channel, port } = channelPair();
+      const [a, b] = await Promise.all([channel, openChannel(port.take())]);
+      let calls = 0;
+      process.on('beforeExit', async () => {
+        if (++calls > 100) process.exit(1);
+        ${listener}
+      });
+    })();`;
+
+  // Each call started a turn, whose end kept the process alive: the listener was called for ever.
+  test.each(['a.send("bye")', 'a.waitForRoom()', 'a.unref().receive()'])(
+    'that calls %s lets the program end',
+    async (call) => {
+      expect(await runScript(script(`${call};`)).ended).toEqual(success);
+    },
+  );
+
+  test('can wait for a message', async () => {
+    const listener = `
+      if (calls > 1) return;
+      const received = (async () => { for (let i = 0; i < 3; i++) console.log(String(await b.receive())); })();
+      for (let i = 0; i < 3; i++) await a.send(String(i));
+      await received;`;
+    expect(await runScript(script(listener)).ended).toEqual({ ...success, output: '0\n1\n2\n' });
+  });
+});
