@@ -16,7 +16,6 @@
 #endif
 
 #define MOST_PACKETS 2                /* taken by disposal_empty(); a peer can make taking each slow */
-#define MOST_THREADS 64               /* at a time; a peer can make each of them wait */
 #define STACK_BYTES (256u << 10)      /* of a thread that only closes */
 #define LARGE_STACK_BYTES (64u << 20) /* address space, of which little is used */
 
@@ -42,16 +41,23 @@ struct disposal {
     int fds[];
 };
 
-/* Those for which there was no thread. The next thread that starts or becomes free takes them. */
-static struct disposal *waiting;
+/* Threads for one kind of work. Memory has its own, because freeing it takes processor time only: it must not stay
+ * until peers allow other descriptors to be closed. */
+struct pool {
+    struct disposal *waiting; /* those for which there was no thread. The next that starts or becomes free takes them */
+    unsigned threads;
+    unsigned most_threads;
+};
+
+static struct pool for_memory = {.most_threads = 4};
+static struct pool for_others = {.most_threads = 64}; /* a peer can make each of them wait */
 
 static unsigned unfinished; /* those that wait, or that a thread is working on */
-static unsigned threads;    /* that work on them */
 
 /* A forked child has none of the threads. */
 static void forget_others(void) {
-    waiting = NULL;
-    unfinished = threads = 0;
+    for_memory.waiting = for_others.waiting = NULL;
+    unfinished = for_memory.threads = for_others.threads = 0;
 }
 
 static void watch_forks(void) {
@@ -73,50 +79,59 @@ static void run(const struct disposal *this) {
 }
 
 /* Let a list wait for a thread. */
-static void wait_for_thread(struct disposal *first) {
+static void wait_for_thread(struct pool *pool, struct disposal *first) {
     struct disposal *last = first;
     while (last->next)
         last = last->next;
-    last->next = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
+    last->next = __atomic_load_n(&pool->waiting, __ATOMIC_RELAXED);
     /* Pairs with the acquire in take_waiting(). */
-    while (!__atomic_compare_exchange_n(&waiting, &last->next, first, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+    while (!__atomic_compare_exchange_n(&pool->waiting, &last->next, first, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
         ;
 }
 
 /* Take one from those that wait. Or NULL. */
-static struct disposal *take_waiting(void) {
+static struct disposal *take_waiting(struct pool *pool) {
     /* Pairs with the release in wait_for_thread(). The others go back, because a thread may wait for long with one. */
-    struct disposal *these = __atomic_exchange_n(&waiting, NULL, __ATOMIC_ACQUIRE);
+    struct disposal *these = __atomic_exchange_n(&pool->waiting, NULL, __ATOMIC_ACQUIRE);
     if (these && these->next) {
-        wait_for_thread(these->next);
+        wait_for_thread(pool, these->next);
         these->next = NULL;
     }
     return these;
 }
 
 /* May there be one more thread? */
-static bool enter(void) {
-    if (__atomic_fetch_add(&threads, 1, __ATOMIC_SEQ_CST) < MOST_THREADS)
+static bool enter(struct pool *pool) {
+    if (__atomic_fetch_add(&pool->threads, 1, __ATOMIC_SEQ_CST) < pool->most_threads)
         return true;
-    __atomic_fetch_sub(&threads, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(&pool->threads, 1, __ATOMIC_SEQ_CST);
     return false;
 }
 
-static void *run_thread(void *argument) {
-    struct disposal *these = argument;
+static void run_thread(struct pool *pool, struct disposal *these) {
     for (;;) {
-        for (; these; these = take_waiting()) {
+        for (; these; these = take_waiting(pool)) {
             if (these->process == getpid())
                 run(these);
             free(these);
             __atomic_fetch_sub(&unfinished, 1, __ATOMIC_RELAXED);
         }
-        __atomic_fetch_sub(&threads, 1, __ATOMIC_SEQ_CST);
+        __atomic_fetch_sub(&pool->threads, 1, __ATOMIC_SEQ_CST);
         /* One may have been added since, by somebody who found no place for a thread. */
-        if (!__atomic_load_n(&waiting, __ATOMIC_SEQ_CST) || !enter())
-            return NULL;
-        these = take_waiting();
+        if (!__atomic_load_n(&pool->waiting, __ATOMIC_SEQ_CST) || !enter(pool))
+            return;
+        these = take_waiting(pool);
     }
+}
+
+static void *free_memory(void *argument) {
+    run_thread(&for_memory, argument);
+    return NULL;
+}
+
+static void *close_others(void *argument) {
+    run_thread(&for_others, argument);
+    return NULL;
 }
 
 bool disposal_start_thread(void *(*run)(void *), void *argument) {
@@ -138,23 +153,31 @@ bool disposal_start_thread(void *(*run)(void *), void *argument) {
     return !failed;
 }
 
+static void retry(struct pool *pool);
+
 /* Start a thread for it, if there may be one and it can be started. */
-static void start_or_wait(struct disposal *these) {
-    if (!enter()) {
-        wait_for_thread(these);
-        if (__atomic_load_n(&threads, __ATOMIC_SEQ_CST) < MOST_THREADS)
-            disposal_retry(); /* all of them have looked before it was added */
+static void start_or_wait(struct pool *pool, struct disposal *these) {
+    if (!enter(pool)) {
+        wait_for_thread(pool, these);
+        if (__atomic_load_n(&pool->threads, __ATOMIC_SEQ_CST) < pool->most_threads)
+            retry(pool); /* all of them have looked before it was added */
         return;
     }
-    if (disposal_start_thread(run_thread, these))
+    if (disposal_start_thread(pool == &for_memory ? free_memory : close_others, these))
         return;
-    __atomic_fetch_sub(&threads, 1, __ATOMIC_SEQ_CST);
-    wait_for_thread(these);
+    __atomic_fetch_sub(&pool->threads, 1, __ATOMIC_SEQ_CST);
+    wait_for_thread(pool, these);
 }
 
-/* Leave it to another thread. It waits while there are MOST_THREADS of them, or while none can be started because a
- * peer has brought this process to its limit. */
-static void dispose_elsewhere(const int *fds, size_t count, void *memory, size_t bytes) {
+static void retry(struct pool *pool) {
+    struct disposal *these = __atomic_load_n(&pool->waiting, __ATOMIC_RELAXED) ? take_waiting(pool) : NULL;
+    if (these)
+        start_or_wait(pool, these);
+}
+
+/* Leave it to another thread. It waits while the pool has no place for one, or while none can be started because a peer
+ * has brought this process to its limit. */
+static void dispose_elsewhere(struct pool *pool, const int *fds, size_t count, void *memory, size_t bytes) {
     int reason = errno;
     struct disposal *these = malloc(sizeof *these + count * sizeof fds[0]);
     if (!these) { /* no memory either: this thread may wait */
@@ -171,8 +194,28 @@ static void dispose_elsewhere(const int *fds, size_t count, void *memory, size_t
     *these = (struct disposal){.process = getpid(), .memory = memory, .bytes = bytes, .count = count};
     for (size_t i = 0; i < count; i++)
         these->fds[i] = fds[i];
-    start_or_wait(these);
+    start_or_wait(pool, these);
     errno = reason;
+}
+
+/* Does the descriptor stand for memory (memfd or tmpfs)? No other file has seals. */
+static bool is_memory(int fd) {
+    return fcntl(fd, F_GET_SEALS) >= 0;
+}
+
+static void close_elsewhere(const int *fds, size_t count) {
+    int memory[DISPOSAL_MOST], others[DISPOSAL_MOST];
+    size_t memory_count = 0, others_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_memory(fds[i]))
+            memory[memory_count++] = fds[i];
+        else
+            others[others_count++] = fds[i];
+    }
+    if (memory_count > 0)
+        dispose_elsewhere(&for_memory, memory, memory_count, NULL, 0);
+    if (others_count > 0)
+        dispose_elsewhere(&for_others, others, others_count, NULL, 0);
 }
 
 unsigned disposal_unfinished(void) {
@@ -180,21 +223,18 @@ unsigned disposal_unfinished(void) {
 }
 
 void disposal_retry(void) {
-    if (!__atomic_load_n(&waiting, __ATOMIC_RELAXED))
-        return;
     int reason = errno;
-    struct disposal *these = take_waiting();
-    if (these)
-        start_or_wait(these);
+    retry(&for_memory);
+    retry(&for_others);
     errno = reason;
 }
 
 void disposal_close_later(int fd) {
-    dispose_elsewhere(&fd, 1, NULL, 0);
+    dispose_elsewhere(&for_others, &fd, 1, NULL, 0);
 }
 
 void disposal_unmap_later(void *memory, size_t bytes) {
-    dispose_elsewhere(NULL, 0, memory, bytes);
+    dispose_elsewhere(&for_memory, NULL, 0, memory, bytes);
 }
 
 /* Can the descriptor of a mapped memfd be closed at once? close() looks through all record locks; this process has
@@ -211,7 +251,7 @@ void disposal_close_received(const int *fds, size_t count, bool is_mapped) {
     if (is_mapped && count == 1 && is_quick(fds[0]))
         close(fds[0]);
     else if (count > 0)
-        dispose_elsewhere(fds, count, NULL, 0);
+        close_elsewhere(fds, count);
     errno = reason;
 }
 

@@ -6,6 +6,7 @@ extern "C" {
 }
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -13,15 +14,9 @@ extern "C" {
 
 namespace {
 
-struct Entry {
-    const Descriptors *owner;
-    bool used;
-    bool lent; // another process may have it, too
-};
-
 struct Table {
     std::mutex mutex; // guards all of it
-    std::map<int, Entry> entries;
+    std::map<int, Descriptors::Entry> entries;
     std::map<int64_t, int> offers;          // the descriptor behind each ticket
     int64_t last_ticket = int64_t{1} << 32; // no descriptor is as large
 };
@@ -46,13 +41,13 @@ Descriptors::~Descriptors() {
 
 int Descriptors::hold(int fd) {
     std::lock_guard<std::mutex> lock(table.mutex);
-    table.entries[fd] = {this, false, false};
+    table.entries[fd] = {.owner = this};
     return fd;
 }
 
 int Descriptors::hold(const struct listener &listener) {
     std::lock_guard<std::mutex> lock(table.mutex);
-    table.entries[listener.fd] = {this, true, false};
+    table.entries[listener.fd] = {.owner = this, .used = true};
     listeners_[listener.fd] = listener;
     return listener.fd;
 }
@@ -62,14 +57,14 @@ bool Descriptors::use(int fd) {
     auto found = table.entries.find(fd);
     if (found != table.entries.end() && (found->second.used || found->second.owner != this))
         return false;
-    table.entries[fd] = {this, true, false};
+    table.entries[fd] = {.owner = this, .used = true, .inherited = found == table.entries.end()};
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     return true;
 }
 
 void Descriptors::lend(int fd) {
     std::lock_guard<std::mutex> lock(table.mutex);
-    table.entries[fd] = {this, true, true};
+    table.entries[fd] = {.owner = this, .used = true, .lent = true};
 }
 
 int64_t Descriptors::offer(int fd) {
@@ -86,59 +81,69 @@ int Descriptors::redeem(int64_t ticket) {
         return -1;
     int fd = found->second;
     table.offers.erase(found);
-    table.entries[fd] = {this, true, false};
+    table.entries[fd] = {.owner = this, .used = true};
     return fd;
 }
 
 void Descriptors::withdraw(int64_t ticket) {
-    std::lock_guard<std::mutex> lock(table.mutex);
-    tickets_.erase(ticket);
-    auto found = table.offers.find(ticket);
-    if (found == table.offers.end())
-        return;
-    table.entries.erase(found->second);
-    ::close(found->second); // under the lock: no other thread can hold a new descriptor of this number before it
-    table.offers.erase(found);
+    int fd;
+    {
+        std::lock_guard<std::mutex> lock(table.mutex);
+        tickets_.erase(ticket);
+        auto found = table.offers.find(ticket);
+        if (found == table.offers.end())
+            return;
+        fd = found->second;
+        table.entries.erase(fd);
+        table.offers.erase(found);
+    }
+    disposal_close_later(fd); // whoever has the other end may have put descriptors into it
 }
 
-/* Remove a descriptor of this thread from the table. False: it was not there. */
-bool Descriptors::forget(int fd) {
+/* Remove a descriptor of this thread from the table. It must still be open: its number cannot belong to anything else
+ * before it is closed, which is done without the lock, because it can take as long as a peer likes. False: it was not
+ * there. */
+bool Descriptors::forget(int fd, Entry *entry) {
+    std::lock_guard<std::mutex> lock(table.mutex);
     auto found = table.entries.find(fd);
     if (found == table.entries.end() || found->second.owner != this)
         return false;
+    *entry = found->second;
     table.entries.erase(found);
     return true;
 }
 
 void Descriptors::close(int fd) {
-    std::lock_guard<std::mutex> lock(table.mutex);
-    auto entry = table.entries.find(fd);
-    bool lent = entry != table.entries.end() && entry->second.lent;
-    if (!forget(fd))
+    Entry entry;
+    if (!forget(fd, &entry))
         return;
     auto listener = listeners_.find(fd);
     if (listener != listeners_.end()) {
         ::close(listener->second.folder);
         listeners_.erase(listener);
         listener_close_socket(fd);
-    } else if (lent) {
+    } else if (entry.lent) {
         disposal_close_later(fd); // its maker may have put descriptors into it
+    } else if (entry.inherited) {
+        // Its maker may have a copy of it, and may make each call on it that receives wait.
+        shutdown(fd, SHUT_RDWR);
+        disposal_close_later(fd);
     } else {
         handshake_close(fd);
     }
 }
 
 void Descriptors::disown(int fd) {
-    std::lock_guard<std::mutex> lock(table.mutex);
-    forget(fd);
+    Entry entry;
+    forget(fd, &entry);
 }
 
 void Descriptors::unlisten(int fd) {
-    std::lock_guard<std::mutex> lock(table.mutex);
+    Entry entry;
     auto listener = listeners_.find(fd);
     if (listener == listeners_.end())
         return;
-    forget(fd);
+    forget(fd, &entry);
     listener_close(&listener->second);
     listeners_.erase(listener);
 }

@@ -47,8 +47,16 @@ class Descriptors {
     /* Close a listener of this thread and remove its file. */
     void unlisten(int fd);
 
+    /* What is known of a descriptor in use. */
+    struct Entry {
+        const Descriptors *owner = nullptr;
+        bool used = false;
+        bool lent = false;      /* another process has it, too, and goes on with it */
+        bool inherited = false; /* another process has made it, and may have a copy */
+    };
+
   private:
-    bool forget(int fd);
+    bool forget(int fd, Entry *entry);
 
     std::map<int, struct listener> listeners_;
     std::set<int64_t> tickets_;

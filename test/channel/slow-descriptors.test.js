@@ -3,7 +3,8 @@
 // time limit ends it. See test/hostile/slow-descriptor.py.
 const { spawn, spawnSync } = require('node:child_process');
 const { join } = require('node:path');
-const { closing, crossings, library, newPath, pause, watch } = require('./support.js');
+const { compile } = require('../hostile/build.js');
+const { closing, crossings, folder, library, newPath, pause, success, watch } = require('./support.js');
 
 const hostile = join(__dirname, '..', 'hostile', 'slow-descriptor.py');
 const hasPython = spawnSync('python3', ['-c', 'import socket; socket.send_fds']).status === 0;
@@ -47,3 +48,31 @@ const isPossible = hasPython && refuses;
     expect(client.closed).toBeInstanceOf(Promise);
   },
 );
+
+// It closed its descriptor while it held the lock of all threads.
+test('a thread that takes long to close a channel keeps no other thread waiting', async () => {
+  const preload = compile(join(folder, 'slow-shutdown.so'), ['test/hostile/slow-shutdown.c'], ['-shared', '-fPIC']);
+  const slow = join(folder, 'slow');
+  const script = `
+    const { existsSync, writeFileSync } = require('node:fs');
+    const { Worker } = require('node:worker_threads');
+    const { channelPair, openChannel } = require(${library});
+    const worker = new Worker(\`
+      const { channelPair, openChannel } = require(${library});
+      const { channel, port } = channelPair();
+      Promise.all([channel, openChannel(port.take())]).then(([a, b]) => a.close().then(() => b.close()));\`, { eval: true });
+    const looking = setInterval(async () => {
+      if (!existsSync(${JSON.stringify(`${slow}.begun`)})) return;
+      clearInterval(looking);
+      const { channel, port } = channelPair();
+      const ends = await Promise.all([channel, openChannel(port.take())]);
+      writeFileSync(${JSON.stringify(`${slow}.go`)}, '');
+      await Promise.all(ends.map((end) => end.close()));
+      await new Promise((resolve) => worker.once('exit', resolve));
+      if (existsSync(${JSON.stringify(`${slow}.late`)})) console.log('the other thread had to wait');
+    }, 1);`;
+  const child = watch(
+    spawn(process.execPath, ['-e', script], { env: { ...process.env, LD_PRELOAD: preload, SLOW: slow } }),
+  );
+  expect(await child.ended).toEqual(success);
+});

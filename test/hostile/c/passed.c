@@ -294,12 +294,17 @@ static void descriptors_that_are_slow_to_close_occupy_little(void) {
     EXPECT(threads() <= 3);                                    /* each of them, and the socket, can keep one waiting */
 }
 
-/* libuv ends a process that cannot start a thread. */
-static void few_threads_wait_for_descriptors(void) {
-    enum { SLOW = 80, MOST_THREADS = 64 };
+/* libuv ends a process that cannot start a thread. The memory of a hello that was refused then stayed for as long as
+ * peers kept the threads waiting. */
+static void few_threads_wait_for_descriptors_and_memory_for_none_of_them(void) {
+    enum { SLOW = 80, MOST_THREADS = 64, MEMORY_THREADS = 4 };
     for (int i = 0; i < SLOW; i++)
         disposal_close_later(slow_to_close());
-    EXPECT(threads() > 1 && threads() <= 1 + MOST_THREADS);
+    int memory = memfd_create("refused", MFD_CLOEXEC);
+    EXPECT(memory >= 0);
+    disposal_close_received(&memory, 1, false);
+    wait_until_closed(memory);
+    EXPECT(threads() > 1 && threads() <= 1 + MOST_THREADS + MEMORY_THREADS);
     EXPECT(disposal_unfinished() > SLOW - MOST_THREADS);
 }
 
@@ -416,7 +421,8 @@ static const struct test tests[] = {
      a_client_whose_answer_had_no_descriptor_gets_it_later},
     {"the region of a client that has gone is freed by another thread",
      the_region_of_a_client_that_has_gone_is_freed_elsewhere},
-    {"few threads wait for descriptors", few_threads_wait_for_descriptors},
+    {"few threads wait for descriptors, and memory for none of them",
+     few_threads_wait_for_descriptors_and_memory_for_none_of_them},
     {"making room drops the right client", making_room_drops_the_right_client},
     {"a pipe is closed by another thread", a_pipe_is_closed_elsewhere},
     {"many memfds are closed by another thread", many_memfds_are_closed_elsewhere},
