@@ -108,9 +108,14 @@ static bool enter(struct pool *pool) {
     return false;
 }
 
+static void retry(struct pool *pool);
+
 static void run_thread(struct pool *pool, struct disposal *these) {
     for (;;) {
         for (; these; these = take_waiting(pool)) {
+            /* Others may have looked while take_waiting() held what waits, and this one may take hours. */
+            if (__atomic_load_n(&pool->threads, __ATOMIC_SEQ_CST) < pool->most_threads)
+                retry(pool);
             if (these->process == getpid())
                 run(these);
             free(these);
@@ -152,8 +157,6 @@ bool disposal_start_thread(void *(*run)(void *), void *argument) {
     pthread_attr_destroy(&attributes);
     return !failed;
 }
-
-static void retry(struct pool *pool);
 
 /* Start a thread for it, if there may be one and it can be started. */
 static void start_or_wait(struct pool *pool, struct disposal *these) {

@@ -29,6 +29,7 @@ const turn = require('./turn.js');
  * @property {number} uid of the peer; -1 if it is not known
  * @property {number} pid of the peer
  * @property {number} startedAt now()
+ * @property {boolean} hasToWait the peer's hello is not received yet, because mayReceive() refuses it
  * @property {boolean} isLooking look() is active. It may drop other handshakes, which look once more; they must leave this one alone
  * @property {() => void} look receives the peer's hello if it is there
  * @property {(error: unknown) => void} refuse ends the handshake, unless it has ended
@@ -155,7 +156,8 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   function receive() {
     /** @type {Region | null} */
     let theirs = null;
-    if (checks && !checks.mayReceive(peer.uid)) return; // the hello stays in the socket, and is looked at again soon
+    self.hasToWait = checks !== undefined && !checks.mayReceive(peer.uid);
+    if (self.hasToWait) return; // the hello stays in the socket, and is looked at again soon
     try {
       theirs = withRoom(() => receiveRegion(fd, options));
       if (!theirs) return;
@@ -224,7 +226,16 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
       return !isReferenced;
     },
   };
-  const self = { channel: connecting, ...peer, startedAt: now(), isLooking: false, look, refuse, keepAlive };
+  const self = {
+    channel: connecting,
+    ...peer,
+    startedAt: now(),
+    hasToWait: false,
+    isLooking: false,
+    look,
+    refuse,
+    keepAlive,
+  };
   try {
     throwIfAborted(signal);
     Object.assign(peer, native.peerOf(fd));

@@ -158,7 +158,9 @@ class Server {
     handshake.refuse(
       new CrossingsError(
         'ERR_TIMEOUT',
-        `Process ${handshake.pid} sent no hello for ${silentMs} ms, and other clients are waiting.`,
+        handshake.hasToWait
+          ? `Process ${handshake.pid} had to wait for ${silentMs} ms, because what its user's earlier clients left is not freed yet, and other clients are waiting.`
+          : `Process ${handshake.pid} sent no hello for ${silentMs} ms, and other clients are waiting.`,
       ),
     );
   }

@@ -108,6 +108,7 @@ function startHandshake(socket, options, timeoutMs, signal, checks, arrived = Bu
     uid: UNKNOWN,
     pid: UNKNOWN,
     startedAt: now(),
+    hasToWait: false,
     isLooking: false,
     look() {},
     refuse,

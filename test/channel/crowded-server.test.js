@@ -379,3 +379,35 @@ test('a server that cannot be made leaves no socket', async () => {
   expect(existsSync(path)).toBe(false);
   closing(await listen(path));
 });
+
+// A peer can make it last until the memory of its closed channels is freed, which is done by another thread.
+test('a client of a user whose closed channels are not freed yet waits, and is served once they are', async () => {
+  const { isFree } = native;
+  let isHeld = true;
+  let looks = 0;
+  native.isFree = (handle) => {
+    looks++;
+    return !isHeld && isFree(handle);
+  };
+  try {
+    const server = closing(await listen(newPath(), { capacity: 65536, maxBytesPerUser: 2 ** 18 }));
+    /** Connects, and closes both ends. */
+    const exchange = async () => {
+      const [client, served] = await Promise.all([connect(server.path, { capacity: 65536 }), server.accept()]);
+      await Promise.all([client.close(), served.close()]);
+    };
+    for (let i = 0; i < 3; i++) await exchange(); // their rings have 3 * 2 ** 17 bytes
+    let isServed = false;
+    const last = exchange().then(() => {
+      isServed = true;
+    });
+    const before = looks;
+    await until(() => looks >= before + 20); // it was looked at again and again
+    expect(isServed).toBe(false);
+    isHeld = false;
+    await last;
+    expect(server.refusals.count).toBe(0);
+  } finally {
+    native.isFree = isFree;
+  }
+});
