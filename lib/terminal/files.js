@@ -1,5 +1,6 @@
 'use strict';
 // Output files: checked before the work begins, and written completely or not at all.
+const { randomUUID } = require('node:crypto');
 const {
   accessSync,
   closeSync,
@@ -144,8 +145,12 @@ function checkExtent(json) {
   visit(json, 1);
 }
 
-/** A name beside the target, with only part of its name, which may be as long as the file system allows. @param {string} target */
-const temporaryBeside = (target) => join(dirname(target), `${basename(target).slice(0, 60)}.${process.pid}.tmp`);
+/**
+ * A name beside the target, with only part of its name, which may be as long as the file system allows. Nobody can guess it: in a
+ * folder such as /tmp, another user could be there first.
+ * @param {string} target
+ */
+const temporaryBeside = (target) => join(dirname(target), `${basename(target).slice(0, 60)}.${randomUUID()}.tmp`);
 
 /** Ignores failures: the caller reports the error that came before. @param {string} path */
 function tryToRemove(path) {
@@ -168,7 +173,7 @@ function writeWhole(path, text) {
     if (existing && !existing.isFile()) return writeFileSync(path, text);
     const target = existing ? realpathSync(path) : path; // the target of a link, not the link
     temporary = temporaryBeside(target);
-    writeFileSync(temporary, text);
+    writeFileSync(temporary, text, { flag: 'wx' }); // follows no link and opens no pipe that is already there
     renameSync(temporary, target);
   } catch (error) {
     if (temporary) tryToRemove(temporary);
