@@ -128,10 +128,11 @@ function readSmall(path, maxBytes) {
 
 const MAX_VALUES = 100_000; // the largest files that we write hold a third of it
 const MAX_DEPTH = 64;
+const MAX_NUMBER = 1e100; // no time, size or count is near it, and sums and ratios of such numbers are finite
 
 /**
  * Rejects JSON that is larger than what we write, so that what is made of it has a limit. What is nested deeply cannot even be
- * written as JSON again.
+ * written as JSON again. Numbers near the largest become infinite in a calculation, and a chart of them never ends.
  * @param {unknown} json
  */
 function checkExtent(json) {
@@ -139,6 +140,8 @@ function checkExtent(json) {
   const visit = (/** @type {unknown} */ value, /** @type {number} */ depth) => {
     if (--left < 0) throw new Error(`it holds more than ${MAX_VALUES.toLocaleString('en-US')} values`);
     if (depth > MAX_DEPTH) throw new Error(`it is nested more than ${MAX_DEPTH} levels deep`);
+    if (typeof value === 'number' && Math.abs(value) > MAX_NUMBER)
+      throw new Error(`it holds the number ${value}; numbers must be from -${MAX_NUMBER} to ${MAX_NUMBER}`);
     if (typeof value !== 'object' || value === null) return;
     for (const member of Array.isArray(value) ? value : Object.values(value)) visit(member, depth + 1);
   };
