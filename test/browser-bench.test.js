@@ -119,6 +119,24 @@ describeInBrowser('the benchmark page', () => {
     await expectAccessibleInBothThemes(page);
   });
 
+  test('on a narrow screen, two mechanisms are further apart than two lines of one', async () => {
+    const size = page.viewportSize();
+    await page.setViewportSize({ width: 320, height: 800 });
+    const lines = await page.locator('#choices .choice').evaluateAll((choices) =>
+      choices.map((choice) => {
+        const range = document.createRange();
+        range.selectNodeContents(/** @type {Node} */ (choice.querySelector('.named')?.lastChild));
+        return [...range.getClientRects()].map(({ top, bottom }) => ({ top, bottom }));
+      }),
+    );
+    const gaps = (/** @type {{top: number, bottom: number}[]} */ list) =>
+      list.slice(1).map(({ top }, i) => top - list[i].bottom);
+    const within = lines.flatMap(gaps);
+    const between = lines.slice(1).map(([{ top }], i) => top - Math.max(...lines[i].map(({ bottom }) => bottom)));
+    expect(Math.min(...between)).toBeGreaterThan(Math.max(...within) + 4);
+    await page.setViewportSize(size ?? { width: 1440, height: 900 });
+  });
+
   test('an invalid value has an error beside it, and nothing starts', async () => {
     await choose([]);
     await page.fill('#messages', '0');
