@@ -76,21 +76,23 @@ function limitUnreadOutput({ aborted, reason }) {
 }
 
 /**
- * When Node exits, it resets the terminals that it was started from, and aborts if one has gone. The function returned lets SIGHUP end
- * the process before that. It is called when a terminal goes, so that the process ends in this way whatever its command does until then.
+ * When Node exits, it resets the terminals that it was started from, and aborts if one has gone. This lets SIGHUP end the process
+ * before that, also if the terminal has gone without a signal: only its foreground processes get one. The function returned is for
+ * a terminal that is about to go.
  */
 function hangupExit() {
   const terminals = [0, 1, 2].filter((fd) => isatty(fd));
+  let isHangup = false;
   const onExit = (/** @type {number} */ status) => {
     // After SIGHUP from another program, what has succeeded ends as usual.
-    if (status === 0 && terminals.every((fd) => isatty(fd))) return;
+    if ((status === 0 || !isHangup) && terminals.every((fd) => isatty(fd))) return;
+    process.emit('exit', status); // the other listeners, which may have something to remove
     stopListening();
     process.kill(process.pid, 'SIGHUP');
   };
+  if (terminals.length > 0) process.prependOnceListener('exit', onExit);
   return () => {
-    if (terminals.length === 0) return;
-    process.off('exit', onExit);
-    process.once('exit', onExit); // the last of them: the others may have something to remove
+    isHangup = true;
   };
 }
 

@@ -59,7 +59,7 @@ function startCopy({ port, data }, signal) {
   return serveCopy({ port: port ?? 0, runs: data, signal });
 }
 
-/** Shows the address in the user's browser, or reports that it cannot. @param {string} address */
+/** Shows an address in the user's browser, or reports that it cannot. @param {string} address */
 async function openBrowser(address) {
   const sorry = () => report('Cannot open a browser here: open the address above yourself.');
   try {
@@ -91,7 +91,7 @@ async function lab(options, signal) {
     );
   const server = missing === null ? await start(options) : await startCopy(options, signal);
   process.stdout.write(`${server.address}\n`);
-  if (options.open && process.stdout.isTTY && !process.env.CI) await openBrowser(server.address);
+  if (options.open && process.stdout.isTTY && !process.env.CI) await openBrowser(server.browserAddress);
   if (!signal.aborted) await once(signal, 'abort');
   await server.close();
   signal.throwIfAborted();

@@ -26,6 +26,7 @@ async function serveCopy({ port: requested, runs, signal }) {
     return {
       port,
       address: `http://${ADDRESS}:${port}/`,
+      browserAddress: `http://${ADDRESS}:${port}/`,
       async close() {
         const closed = once(server, 'close');
         server.close();

@@ -83,11 +83,25 @@ const checkHost = (hosts) => (request, _response, next) => {
   next();
 };
 
-/** The printed address carries the token: exchange it for a cookie and redirect to the address without it. @param {string} token @param {string} cookie @returns {Handler} */
-const acceptToken = (token, cookie) => (request, response, next) => {
-  const { token: given, ...others } = request.query;
-  if (given === undefined || request.method !== 'GET') return next();
-  if (typeof given !== 'string' || !sameSecret(given, token)) {
+/**
+ * The printed address carries the token, and the one that the browser is given a code: exchange either for a cookie, and redirect to
+ * the address without it.
+ * @param {string} token
+ * @param {string} cookie
+ * @param {InstanceType<typeof import('./opening.js').Opening>} opening
+ * @returns {Handler}
+ */
+const acceptToken = (token, cookie, opening) => (request, response, next) => {
+  const { token: given, code, ...others } = request.query;
+  if ((given ?? code) === undefined || request.method !== 'GET') return next();
+  if (given === undefined && !opening.accepts(code, request.socket)) {
+    throw new HttpError(
+      403,
+      'ERR_TOKEN',
+      'This address can be opened once, by the user who started the lab. Open the address that the terminal shows.',
+    );
+  }
+  if (given !== undefined && (typeof given !== 'string' || !sameSecret(given, token))) {
     throw new HttpError(
       403,
       'ERR_TOKEN',
@@ -148,4 +162,15 @@ const checkToken = (hasToken) => (request, _response, next) => {
   next();
 };
 
-module.exports = { POLICY, headers, hostsOf, checkHost, acceptToken, checkChange, checkSite, tokenCheck, checkToken };
+module.exports = {
+  POLICY,
+  acceptToken,
+  checkChange,
+  checkHost,
+  checkSite,
+  checkToken,
+  headers,
+  hostsOf,
+  sameSecret,
+  tokenCheck,
+};

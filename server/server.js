@@ -13,6 +13,7 @@ const { Connections, HTTP_LIMITS } = require('./connections.js');
 const { HttpError, errorBody } = require('./http-error.js');
 const { Lessons } = require('./lessons.js');
 const { logToStandardError } = require('./log.js');
+const { Opening } = require('./opening.js');
 const { Pitfalls } = require('./pitfalls.js');
 const { routes } = require('./routes.js');
 const { defaultFolder } = require('./run-store.js');
@@ -57,9 +58,9 @@ const answerErrors = (log) => (error, request, response, _next) => {
 };
 
 /**
- * @param {{port: number, token: string, log: import('pino').Logger, connections: InstanceType<typeof Connections>, embedders: string[]} & Parameters<typeof routes>[0]} lab
+ * @param {{port: number, token: string, opening: InstanceType<typeof Opening>, log: import('pino').Logger, connections: InstanceType<typeof Connections>, embedders: string[]} & Parameters<typeof routes>[0]} lab
  */
-function buildApp({ port, token, log, connections, embedders, ...lab }) {
+function buildApp({ port, token, opening, log, connections, embedders, ...lab }) {
   const hosts = security.hostsOf(port);
   const cookie = `crossings-${port}`;
   const hasToken = security.tokenCheck(token, cookie);
@@ -71,7 +72,7 @@ function buildApp({ port, token, log, connections, embedders, ...lab }) {
     next();
   });
   app.use('/api', security.checkSite(hosts), security.checkToken(hasToken), routes(lab));
-  app.use(security.acceptToken(token, cookie));
+  app.use(security.acceptToken(token, cookie, opening));
   app.get('/vendor/chart.umd.min.js', (_request, response) => response.sendFile(CHART));
   app.use(express.static(PUBLIC, { cacheControl: false }));
   app.use('/recordings', express.static(RECORDINGS, { cacheControl: false, index: false }));
@@ -145,6 +146,7 @@ async function startServer({
   const catalogue =
     whyNoPrograms() === null ? (await listMechanisms()).filter(({ special }) => !special) : recordedMechanisms();
   const token = randomBytes(32).toString('base64url');
+  const opening = new Opening();
   const runs = new Runs(dataFolder, log, limitsMs);
   const traces = new Traces();
   const lessons = new Lessons(runs);
@@ -159,12 +161,13 @@ async function startServer({
   const port = await listen(server, requestedPort);
   // Such as an accept() for which the system lacks memory; the connections that are open continue.
   server.on('error', (error) => log.error(error));
-  app = buildApp({ port, token, log, connections, embedders, runs, traces, lessons, pitfalls, catalogue });
+  app = buildApp({ port, token, opening, log, connections, embedders, runs, traces, lessons, pitfalls, catalogue });
 
   return {
     port,
     token,
     address: `http://${ADDRESS}:${port}/?token=${token}`,
+    browserAddress: `http://${ADDRESS}:${port}/?code=${opening.code}`,
     /** Ends every run and connection; resolves when their processes have ended. */
     async close() {
       const closed = once(server, 'close');

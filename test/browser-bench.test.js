@@ -95,12 +95,46 @@ describeInBrowser('the benchmark page', () => {
     expect(steps).toEqual({ least: [1e-323, 1e-322], more: [2, 2, 3], linear: [0] });
   });
 
+  test('so has an axis of the largest, and one whose steps are lost in the digits of its numbers', async () => {
+    const counts = await page.evaluate(async () => {
+      const [drawing, sweep] = ['/shared/drawing.js', '/experiments/sweep-plot.js'];
+      const { linearSteps } = await import(drawing);
+      const { plotOf } = await import(sweep);
+      const most = Number.MAX_VALUE;
+      const bytesPerSecond = { median: 1e9, q1: 1e9, q3: 1e9 };
+      const points = [{ sizeBytes: most, bytesPerSecond }];
+      const { x } = plotOf([{ mechanism: 'pipe', matched: false, name: 'pipe', points }], undefined, 'here').scales;
+      const scale = { ticks: [] };
+      x.afterBuildTicks(scale);
+      return [linearSteps(1e16, 1e16 + 2, 6).length, linearSteps(-most, most, 6).length, scale.ticks.length, x.max];
+    });
+    expect(counts).toEqual([6, 1, 1, Number.MAX_VALUE]);
+  });
+
   test('before the first run it explains what Start does, and shows no chart', async () => {
     await page.locator('#empty').waitFor();
     expect(await page.locator('#empty').textContent()).toMatch(/Every figure is measured on this machine/);
     expect(await page.locator('canvas:visible').count()).toBe(0);
     await expectNoOverflow(page);
     await expectAccessibleInBothThemes(page);
+  });
+
+  test('on a narrow screen, two mechanisms are further apart than two lines of one', async () => {
+    const size = page.viewportSize();
+    await page.setViewportSize({ width: 320, height: 800 });
+    const lines = await page.locator('#choices .choice').evaluateAll((choices) =>
+      choices.map((choice) => {
+        const range = document.createRange();
+        range.selectNodeContents(/** @type {Node} */ (choice.querySelector('.named')?.lastChild));
+        return [...range.getClientRects()].map(({ top, bottom }) => ({ top, bottom }));
+      }),
+    );
+    const gaps = (/** @type {{top: number, bottom: number}[]} */ list) =>
+      list.slice(1).map(({ top }, i) => top - list[i].bottom);
+    const within = lines.flatMap(gaps);
+    const between = lines.slice(1).map(([{ top }], i) => top - Math.max(...lines[i].map(({ bottom }) => bottom)));
+    expect(Math.min(...between)).toBeGreaterThan(Math.max(...within) + 4);
+    await page.setViewportSize(size ?? { width: 1440, height: 900 });
   });
 
   test('an invalid value has an error beside it, and nothing starts', async () => {

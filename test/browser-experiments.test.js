@@ -187,6 +187,28 @@ describeInBrowser('the pages of the experiments', () => {
     expect((await lab.ask(`/api/runs/${id}`)).body).toMatchObject({ state: 'cancelled', kind: 'sweep' });
   });
 
+  test('of a long title, only what may fit is measured', async () => {
+    const bill = /** @type {any} */ (FILES.bill({ id: NO_RUN.replaceAll('0', '4'), effort: 'quick' }));
+    bill.parts[0].title = 'x'.repeat(1000);
+    const path = join(folder, `${bill.id}.json`);
+    writeFileSync(path, JSON.stringify(bill));
+    await open('bill');
+    await page.evaluate(() => {
+      const { measureText } = CanvasRenderingContext2D.prototype;
+      Object.assign(globalThis, { longest: 0 });
+      CanvasRenderingContext2D.prototype.measureText = function (text) {
+        Object.assign(globalThis, { longest: Math.max(Reflect.get(globalThis, 'longest'), text.length) });
+        return measureText.call(this, text);
+      };
+    });
+    await page.evaluate((id) => {
+      location.hash = `run=${id}`;
+    }, bill.id);
+    await page.locator('#figures canvas[aria-label]').waitFor();
+    expect(await page.evaluate(() => Reflect.get(globalThis, 'longest'))).toBe(200);
+    rmSync(path);
+  });
+
   test('the words of a file do not make the page wider', async () => {
     const long = 'x'.repeat(1000);
     const file = /** @type {any} */ (FILES.latency({ id: NO_RUN.replaceAll('0', '3'), effort: 'quick' }));

@@ -6,8 +6,10 @@ const http = require('node:http');
 const {
   closeSync,
   cpSync,
+  existsSync,
   mkdtempSync,
   openSync,
+  readFileSync,
   readdirSync,
   rmSync,
   symlinkSync,
@@ -87,6 +89,37 @@ test('its log has one line of JSON per request, without the token', async () => 
     expect.objectContaining({ method: 'GET', path: '/api/mechanisms', status: 403, ms: expect.any(Number) }),
   ]);
   expect(output.stderr).not.toContain(token);
+});
+
+const hasPython = spawnSync('python3', ['-c', 'import pty; pty.openpty()']).status === 0;
+const testInTerminal = hasPython ? test : test.skip;
+
+testInTerminal('in a terminal it opens the browser, whose command line does not have the token', async () => {
+  const [browser, opened] = [join(folder, 'browser'), join(folder, 'opened')];
+  writeFileSync(browser, `#!/bin/sh\necho "$@" >${opened}.new && mv ${opened}.new ${opened}\n`, { mode: 0o755 });
+  const { CI: _, ...env } = process.env;
+  const command = [process.execPath, join(root, 'server', 'cli.js'), 'lab', '--port', '0', '--data', folder];
+  const terminal = spawn('python3', ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', ...command], {
+    env: { ...env, BROWSER: browser },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  leftOpen.push(() => terminal.kill('SIGKILL'));
+  let output = '';
+  terminal.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
+  await until(() => existsSync(opened) && output.includes('\n'));
+  const address = readFileSync(opened, 'utf8').trim();
+  expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?code=[\w-]{43}$/);
+  expect(output).toMatch(/\?token=[\w-]{43}\r\n/);
+  expect(output).not.toContain(address);
+  const response = await fetch(address, { redirect: 'manual' });
+  expect(response.status).toBe(303);
+  const ended = once(terminal, 'close');
+  terminal.kill('SIGKILL'); // and so the terminal closes
+  await ended;
+  rmSync(browser);
+  rmSync(opened);
 });
 
 describe('during a run,', () => {

@@ -51,3 +51,27 @@ test('a file that cannot be replaced leaves no temporary file', async () => {
   await expect(writeOutput(file, '{}')).rejects.toThrow(`Cannot write ${file}: `);
   expect(readdirSync(gone)).toEqual(['x.json']);
 });
+
+test('a link at the name of the temporary file is not followed, and no two files have the same name', async () => {
+  const victim = join(gone, 'victim');
+  writeFileSync(victim, 'mine');
+  /** @type {string[]} */
+  const names = [];
+  await jest.isolateModulesAsync(async () => {
+    jest.doMock('node:fs', () => ({
+      ...jest.requireActual('node:fs'),
+      /** @param {string} path @param {string} text @param {object} options */
+      writeFileSync(path, text, options) {
+        names.push(path);
+        symlinkSync(victim, path);
+        writeFileSync(path, text, options);
+      },
+    }));
+    const isolated = require('../lib/terminal/files.js');
+    for (let i = 0; i < 2; i++) {
+      await expect(isolated.writeOutput(file, '{}')).rejects.toThrow(`Cannot write ${file}: file already exists`);
+    }
+  });
+  expect(readFileSync(victim, 'utf8')).toBe('mine');
+  expect(new Set(names).size).toBe(2);
+});

@@ -60,6 +60,16 @@ describe('the extent of what a file holds', () => {
     if (levels <= 64) expect(() => checkExtent(json)).not.toThrow();
     else expect(() => checkExtent(json)).toThrow('it is nested more than 64 levels deep');
   });
+
+  test('numbers', () => {
+    expect(() => checkExtent([1e100, -1e100, 5e-324])).not.toThrow();
+    for (const number of ['1.1e100', '-1.1e100', '1e400']) {
+      const json = JSON.parse(`{"a": [${number}]}`);
+      expect(() => checkExtent(json)).toThrow(
+        `it holds the number ${Number(number)}; numbers must be from -1e+100 to 1e+100`,
+      );
+    }
+  });
 });
 
 test('the lab skips a run file that holds too much, and shows the others', async () => {

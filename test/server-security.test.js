@@ -1,7 +1,13 @@
 'use strict';
 // A client that is not a page of this lab, or does not have its token, can read nothing and start nothing.
-const { connect } = require('node:net');
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
+const { connect, createServer } = require('node:net');
+const { text } = require('node:stream/consumers');
+const { userOf } = require('../server/opening.js');
 const { descendantsOf, startLabHere } = require('./lab.js');
+
+const testAsRoot = process.getuid?.() === 0 ? test : test.skip; // who can become another user
 
 /** @type {Awaited<ReturnType<typeof startLabHere>>} */
 let lab;
@@ -119,6 +125,52 @@ describe('the printed address', () => {
     const { status, text, headers } = await lab.ask(`/?token=${'A'.repeat(43)}`);
     expect({ status, cookie: headers['set-cookie'] }).toEqual({ status: 403, cookie: undefined });
     expect(text).toMatch(/^This address is from an earlier run of the lab\..*\.\n$/);
+  });
+});
+
+describe("the browser's address", () => {
+  const pathOf = (/** @type {string} */ address) => address.slice(new URL(address).origin.length);
+  /** @type {Awaited<ReturnType<typeof startLabHere>>} */
+  let own;
+  beforeEach(async () => {
+    own = await startLabHere();
+  });
+  afterEach(() => own.close());
+  const headers = { 'x-crossings-token': undefined };
+
+  test('has no token, and is exchanged for the cookie once', async () => {
+    expect(own.browserAddress).not.toContain(own.token);
+    const first = await own.ask(`${pathOf(own.browserAddress)}&a=1`, { headers });
+    expect([first.status, first.headers.location]).toEqual([303, '/?a=1']);
+    expect(first.headers['set-cookie']?.[0]).toContain(`crossings-${own.port}=${own.token}`);
+    const second = await own.ask(pathOf(own.browserAddress), { headers });
+    expect([second.status, second.headers['set-cookie']]).toEqual([403, undefined]);
+    expect(second.text).toMatch(/^This address can be opened once, .*\.\n$/);
+  });
+
+  test('with a wrong code is refused, and does not use up the right one', async () => {
+    for (const code of ['', 'A'.repeat(43), `${own.browserAddress.slice(-43)}A`])
+      expect((await own.ask(`/?code=${code}`, { headers })).status).toBe(403);
+    expect((await own.ask(pathOf(own.browserAddress), { headers })).status).toBe(303);
+  });
+
+  test.each(['127.0.0.1', '::ffff:127.0.0.1'])('is for the user at the other end, who connects to %s', async (host) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = connect(/** @type {import('node:net').AddressInfo} */ (server.address()).port, host);
+    const [socket] = await once(server, 'connection');
+    expect(userOf(socket)).toBe(process.getuid?.());
+    client.destroy();
+    server.close();
+  });
+
+  testAsRoot('is refused to another user', async () => {
+    const script = `fetch(process.argv[1], { redirect: 'manual' }).then(({ status, headers }) =>
+      console.log(status, headers.get('set-cookie')))`;
+    const child = spawn(process.execPath, ['-e', script, own.browserAddress], { uid: 65534, gid: 65534 });
+    const said = await text(child.stdout);
+    expect(said).toBe('403 null\n');
+    expect((await own.ask(pathOf(own.browserAddress), { headers })).status).toBe(303);
   });
 });
 

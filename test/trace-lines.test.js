@@ -10,8 +10,10 @@ const { run } = require('./support.js');
 /** @typedef {import('../lib/trace/program/record.js').ProgramTrace} ProgramTrace */
 /** @typedef {import('../lib/trace/program/recorder.js').ProgramCall} ProgramCall */
 
-const allowed = run('crossings-demo', ['--trace', 'pipe']).status === 0;
-const describeWhereAllowed = allowed ? describe : describe.skip;
+const isTracing = run('crossings-demo', ['--trace', 'pipe']).status === 0;
+const describeWhereAllowed = isTracing ? describe : describe.skip;
+const testWhereAllowed = isTracing ? test : test.skip;
+const LINES = join(__dirname, '..', 'lib/trace/node/lines.js');
 
 // A comment names each line that a test is about.
 const SERVER = `
@@ -163,6 +165,34 @@ describeWhereAllowed('the lines of a Node program', () => {
   });
 });
 
+describe('where the permission model forbids', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'trace-lines-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const program = join(folder, 'a.js');
+  writeFileSync(program, "console.log('hello')");
+  const flag = process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission';
+
+  test('the marks, the program runs without them', () => {
+    const allowed = [program, LINES].map((path) => `--allow-fs-read=${path}`);
+    const args = [flag, ...allowed, '--require', LINES, program];
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'hello\n' });
+  });
+
+  testWhereAllowed('lines.js itself, the recording names --no-lines', async () => {
+    const command = [process.execPath, flag, `--allow-fs-read=${program}`, program];
+    const nowhere = openSync('/dev/null', 'r+');
+    const { status, notes } = await recordProgram({ command, spawn: { stdio: [nowhere, 'pipe', nowhere, 'pipe'] } });
+    // Since Node 22, what --require names may be read.
+    const isReadable = Number(process.versions.node.split('.')[0]) >= 22;
+    expect({ status, notes }).toEqual(
+      isReadable
+        ? { status: 0, notes: [] }
+        : { status: 1, notes: [expect.stringMatching(/ lines\.js .* --no-lines\.$/)] },
+    );
+  });
+});
+
 test.each([
   ['a file: URL of another host', "vm.runInThisContext('work()', { filename: 'file://server/share/a.js' })"],
   ['a file: URL that is no path', "vm.runInThisContext('work()', { filename: 'file:///a%2fb.js' })"],
@@ -190,8 +220,7 @@ test.each([
     const vm = require('node:vm');
     globalThis.work = () => { require('node:fs').existsSync('x'); setTimeout(() => console.log('done'), 1); };
     ${what};`;
-  const lines = join(__dirname, '..', 'lib/trace/node/lines.js');
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--require', lines, '-e', script], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--require', LINES, '-e', script], {
     encoding: 'utf8',
   });
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'done\n', stderr: '' });

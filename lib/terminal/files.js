@@ -1,5 +1,6 @@
 'use strict';
 // Output files: checked before the work begins, and written completely or not at all.
+const { randomUUID } = require('node:crypto');
 const {
   accessSync,
   closeSync,
@@ -127,10 +128,11 @@ function readSmall(path, maxBytes) {
 
 const MAX_VALUES = 100_000; // the largest files that we write hold a third of it
 const MAX_DEPTH = 64;
+const MAX_NUMBER = 1e100; // no time, size or count is near it, and sums and ratios of such numbers are finite
 
 /**
  * Rejects JSON that is larger than what we write, so that what is made of it has a limit. What is nested deeply cannot even be
- * written as JSON again.
+ * written as JSON again. Numbers near the largest become infinite in a calculation, and a chart of them never ends.
  * @param {unknown} json
  */
 function checkExtent(json) {
@@ -138,14 +140,20 @@ function checkExtent(json) {
   const visit = (/** @type {unknown} */ value, /** @type {number} */ depth) => {
     if (--left < 0) throw new Error(`it holds more than ${MAX_VALUES.toLocaleString('en-US')} values`);
     if (depth > MAX_DEPTH) throw new Error(`it is nested more than ${MAX_DEPTH} levels deep`);
+    if (typeof value === 'number' && Math.abs(value) > MAX_NUMBER)
+      throw new Error(`it holds the number ${value}; numbers must be from -${MAX_NUMBER} to ${MAX_NUMBER}`);
     if (typeof value !== 'object' || value === null) return;
     for (const member of Array.isArray(value) ? value : Object.values(value)) visit(member, depth + 1);
   };
   visit(json, 1);
 }
 
-/** A name beside the target, with only part of its name, which may be as long as the file system allows. @param {string} target */
-const temporaryBeside = (target) => join(dirname(target), `${basename(target).slice(0, 60)}.${process.pid}.tmp`);
+/**
+ * A name beside the target, with only part of its name, which may be as long as the file system allows. Nobody can guess it: in a
+ * folder such as /tmp, another user could be there first.
+ * @param {string} target
+ */
+const temporaryBeside = (target) => join(dirname(target), `${basename(target).slice(0, 60)}.${randomUUID()}.tmp`);
 
 /** Ignores failures: the caller reports the error that came before. @param {string} path */
 function tryToRemove(path) {
@@ -168,7 +176,7 @@ function writeWhole(path, text) {
     if (existing && !existing.isFile()) return writeFileSync(path, text);
     const target = existing ? realpathSync(path) : path; // the target of a link, not the link
     temporary = temporaryBeside(target);
-    writeFileSync(temporary, text);
+    writeFileSync(temporary, text, { flag: 'wx' }); // follows no link and opens no pipe that is already there
     renameSync(temporary, target);
   } catch (error) {
     if (temporary) tryToRemove(temporary);

@@ -7,9 +7,11 @@ const HEADING = 18; // pixels
 /** The vertical axis of a plot with this many rows; nothing of it is drawn. @param {number} rows */
 export const hiddenRows = (rows) => ({ type: 'linear', display: false, min: 0, max: rows });
 
+const MOST_CHARACTERS = 200; // more than any screen has room for; a file may have a million, and each turn measures them
+
 /** The text, cut off if it is too wide; the table has it whole. @param {string} text @param {number} room in pixels */
 function shortened(text, room) {
-  let shown = text;
+  let shown = text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text;
   while (shown.length > 4 && roomFor([shown]) > room) shown = `${shown.slice(0, -2)}…`;
   return shown;
 }

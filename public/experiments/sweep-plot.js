@@ -64,6 +64,13 @@ function datasetsOf({ mechanism, matched, name, points }) {
   ];
 }
 
+/** The ticks: each is `factor` times the one before. @param {number} min @param {number} max @param {number} factor */
+function sizesBetween(min, max, factor) {
+  const sizes = [];
+  for (let size = min; size > 0 && size <= max && size < Infinity; size *= factor) sizes.push(size);
+  return sizes;
+}
+
 /**
  * @param {Curve[]} curves
  * @param {Caches | undefined} caches
@@ -75,9 +82,7 @@ export function plotOf(curves, caches, place) {
   const sizes = points.map(({ sizeBytes }) => sizeBytes);
   const rates = points.flatMap(({ bytesPerSecond: { q1, q3 } }) => [q1 / MIB, q3 / MIB]);
   const [min, most] = [Math.min(...sizes), Math.max(...sizes)];
-  const max = Math.max(most, min * 2);
-  const steps = [];
-  for (let size = min; size <= max; size *= NARROW.matches ? 64 : 8) steps.push(size);
+  const max = Math.min(Math.max(most, min * 2), Number.MAX_VALUE);
   const peaks = curves.map(({ name, points: own }) => {
     const peak = own.reduce((best, point) => (point.bytesPerSecond.median > best.bytesPerSecond.median ? point : best));
     return `${name} ${significant(peak.bytesPerSecond.median / MIB)} at ${byteCount(peak.sizeBytes)}`;
@@ -86,7 +91,12 @@ export function plotOf(curves, caches, place) {
     top: 34,
     right: NARROW.matches ? 18 : roomFor(curves.map(({ name }) => name)) + 34,
     scales: {
-      x: { ...axis('buffer size', steps, byteTick), type: 'logarithmic', min, max },
+      x: {
+        ...axis('buffer size', sizesBetween(min, max, NARROW.matches ? 64 : 8), byteTick),
+        type: 'logarithmic',
+        min,
+        max,
+      },
       y: logAxis('MiB per second', rates, (value) => significant(value, 1)),
     },
     datasets: curves.flatMap(datasetsOf),

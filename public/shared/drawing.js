@@ -120,10 +120,15 @@ export function stepsBetween(min, max, times) {
 export function linearSteps(min, max, count) {
   const rough = (max - min) / count;
   const decade = 10 ** Math.floor(Math.log10(rough));
-  if (!(decade > 0)) return [min]; // there is no range, or it is too small for a power of ten
+  if (!(decade > 0 && decade < Infinity)) return [min]; // there is no range, or it has no power of ten
   const step = decade * /** @type {number} */ ([1, 2, 5, 10].find((times) => times * decade >= rough) || 10);
   /** @type {number[]} */
   const steps = [];
-  for (let value = Math.ceil(min / step) * step; value <= max + step * 1e-9; value += step) steps.push(value);
+  const first = Math.ceil(min / step);
+  // The steps are counted, because a step that is too small for the digits of the values would be added without end.
+  for (let i = 0; i <= 2 * count; i++) {
+    const value = (first + i) * step;
+    if (value <= max + step * 1e-9) steps.push(value);
+  }
   return steps;
 }

@@ -147,18 +147,23 @@ const hook = asyncHooks.createHook({
   },
 });
 
-for (const module of [fs, fs.promises]) {
-  for (const [name, value] of Object.entries(module)) {
-    if (typeof value === 'function' && /^[a-z]/.test(name)) replace(module, name);
+function install() {
+  for (const module of [fs, fs.promises]) {
+    for (const [name, value] of Object.entries(module)) {
+      if (typeof value === 'function' && /^[a-z]/.test(name)) replace(module, name);
+    }
   }
+  for (const name of PROCESS_CALLS) replace(process, name);
+  for (const name of CHILD_CALLS) replace(childProcess, name);
+  syncBuiltinESMExports();
+  // The channel to a parent that forked this process exists already.
+  for (const symbol of Object.getOwnPropertySymbols(process)) {
+    const value = /** @type {any} */ (process)[symbol];
+    if (typeof value?.writeUtf8String === 'function') wrapMethods(value);
+  }
+  hook.enable();
+  mark(`${PREFIX}loaded`);
 }
-for (const name of PROCESS_CALLS) replace(process, name);
-for (const name of CHILD_CALLS) replace(childProcess, name);
-syncBuiltinESMExports();
-// The channel to a parent that forked this process exists already.
-for (const symbol of Object.getOwnPropertySymbols(process)) {
-  const value = /** @type {any} */ (process)[symbol];
-  if (typeof value?.writeUtf8String === 'function') wrapMethods(value);
-}
-hook.enable();
-mark(`${PREFIX}loaded`);
+
+// Where Node's permission model forbids the marks, each would throw.
+if (!process.permission || process.permission.has('fs.read', `${PREFIX}loaded`)) install();

@@ -39,6 +39,8 @@ class Lines {
     this.origins = new Map();
     /** Processes without a program of their own yet. @type {Map<number, Source>} */
     this.newborn = new Map();
+    /** Processes of Node that have looked for lines.js, but have not opened it. @type {Set<number>} */
+    this.seeking = new Set();
   }
 
   /** @param {Line} enter @param {string} mark */
@@ -60,8 +62,21 @@ class Lines {
     if (source) this.newborn.set(pid, { ...source, why: 'spawned' });
   }
 
+  /** A call of Node that may be about lines.js. @param {Line} leave with what it was given */
+  returned({ pid, name, in: inputs, result }) {
+    if (!Object.values(inputs).includes(PRELOAD)) return;
+    if (name.startsWith('open') && Number(result) >= 0) this.seeking.delete(pid);
+    else this.seeking.add(pid);
+  }
+
+  /** A process has ended. Returns whether it failed because it could not read lines.js. @param {number} pid @param {number | null} status */
+  ended(pid, status) {
+    return this.seeking.delete(pid) && Boolean(status);
+  }
+
   /** @param {number} pid @param {number} tid */
   exec(pid, tid) {
+    this.seeking.delete(pid);
     this.newborn.delete(pid);
     this.stacks.delete(tid);
     this.requests.delete(pid);

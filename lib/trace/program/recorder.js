@@ -20,6 +20,9 @@ const { Lines, markIn, PRELOAD } = require('../node/marks.js');
 const CLONES = new Set(['clone', 'clone3', 'fork', 'vfork']);
 const CLONE_FILES = 0x400;
 
+const UNREADABLE =
+  'A Node process could not read lines.js of this package, and failed before its program began: record it with --no-lines.';
+
 /** @param {number} number */
 const signalName = (number) => signalNames.get(number) ?? `signal ${number}`;
 
@@ -149,6 +152,7 @@ class Recorder extends Content {
     if (!process) return;
     const when = this.seen(this.at(t));
     this.lines?.exec(pid, tid);
+    this.preloaded.delete(tid);
     this.outside.exec(pid, program);
     Object.assign(process, { name, command });
     for (const thread of process.threads) if (thread.tid === tid) thread.name = name;
@@ -198,6 +202,7 @@ class Recorder extends Content {
     this.entered.delete(leave.tid);
     const raw = { ...enter, ...leave, t: this.at(leave.t), end: this.seen(this.at(leave.end)) };
     applyCall(this, raw);
+    this.lines?.returned(raw);
     this.finish(raw);
   }
 
@@ -237,6 +242,7 @@ class Recorder extends Content {
     if (!process || tid !== pid) return;
     Object.assign(process, { end: when, status: signal ? null : status, signal: signal ? signalName(signal) : null });
     for (const other of process.threads) other.end ??= when;
+    if (this.lines?.ended(pid, process.status)) this.note(UNREADABLE);
     const held = this.descriptors.end(pid, when);
     this.causes.ended(pid, held);
     this.alive.delete(pid);
