@@ -9,7 +9,7 @@ const { join } = require('node:path');
 const express = require('express');
 const { exportLab } = require('./export.js');
 const security = require('./security.js');
-const { ADDRESS, listen } = require('./server.js');
+const { ADDRESS, FILES, listen } = require('./server.js');
 
 /** Serve a copy. @param {{port: number, runs?: string, signal?: AbortSignal}} options */
 async function serveCopy({ port: requested, runs, signal }) {
@@ -22,7 +22,7 @@ async function serveCopy({ port: requested, runs, signal }) {
     const server = createServer(app);
     const port = await listen(server, requested);
     app.disable('x-powered-by').use(security.headers([]), security.checkHost(security.hostsOf(port)));
-    app.use(express.static(copy, { cacheControl: false }));
+    app.use(express.static(copy, FILES));
     return {
       port,
       address: `http://${ADDRESS}:${port}/`,

@@ -32,7 +32,9 @@ test('crossings lab plays recordings where nothing can be run, and leaves nothin
     'No build of crossings-count for darwin-arm64; there are builds for Linux on x64 and arm64, with glibc 2.28 or later or with musl. ' +
       'Nothing can be recorded or measured here: the lab shows only the recordings and runs that it includes.\n',
   );
-  expect(await (await fetch(address)).text()).toContain('<meta name="crossings-data" content="data/">');
+  const page = await fetch(address);
+  expect(page.headers.get('cache-control')).toBe('no-cache');
+  expect(await page.text()).toContain('<meta name="crossings-data" content="data/">');
   const { mechanisms, tracing } = await (await fetch(`${address}data/mechanisms.json`)).json();
   expect(mechanisms.map((/** @type {any} */ { name }) => name)).toEqual([
     'pipe',
