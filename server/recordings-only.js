@@ -7,22 +7,29 @@ const { createServer } = require('node:http');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const express = require('express');
+const { Connections, HTTP_LIMITS } = require('./connections.js');
 const { exportLab } = require('./export.js');
+const { logToStandardError } = require('./log.js');
 const security = require('./security.js');
-const { ADDRESS, listen } = require('./server.js');
+const { ADDRESS, FILES, answerErrors, listen, refusePage } = require('./server.js');
 
 /** Serve a copy. @param {{port: number, runs?: string, signal?: AbortSignal}} options */
 async function serveCopy({ port: requested, runs, signal }) {
   const folder = mkdtempSync(join(tmpdir(), 'crossings-lab-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
+  const { log, flushed } = logToStandardError();
   try {
     const copy = join(folder, 'lab');
     await exportLab(copy, { runs, signal });
     const app = express();
-    const server = createServer(app);
+    const server = createServer({ requireHostHeader: false, ...HTTP_LIMITS }, (request, response) => {
+      if (connections.accepts(request, response)) app(request, response);
+    });
+    const connections = new Connections(server);
     const port = await listen(server, requested);
+    server.on('error', (error) => log.error(error)); // as in server.js
     app.disable('x-powered-by').use(security.headers([]), security.checkHost(security.hostsOf(port)));
-    app.use(express.static(copy, { cacheControl: false }));
+    app.use(express.static(copy, FILES), refusePage, answerErrors(log));
     return {
       port,
       address: `http://${ADDRESS}:${port}/`,
@@ -33,6 +40,7 @@ async function serveCopy({ port: requested, runs, signal }) {
         server.closeAllConnections();
         await closed;
         remove();
+        await flushed();
       },
     };
   } catch (error) {

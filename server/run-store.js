@@ -5,6 +5,7 @@ const { existsSync, mkdirSync, opendirSync, rmSync, statSync } = require('node:f
 const { homedir } = require('node:os');
 const { dirname, join } = require('node:path');
 const { setImmediate: nextTurn } = require('node:timers/promises');
+const { CrossingsError } = require('../lib/channel/errors.js');
 const { checkExtent, readSmall, reasonOf, writeWhole } = require('../lib/terminal/files.js');
 const { HttpError } = require('./http-error.js');
 const { faultOf, lineOf, textOf } = require('./run-kinds.js');
@@ -21,7 +22,20 @@ const FILE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/;
 /** The state folder of the XDG base directory specification. */
 function defaultFolder() {
   const base = process.env.XDG_STATE_HOME;
-  return join(base?.startsWith('/') ? base : join(homedir(), '.local', 'state'), 'crossings', 'runs');
+  return join(base?.startsWith('/') ? base : join(homeFolder(), '.local', 'state'), 'crossings', 'runs');
+}
+
+/** A container may run as a user that has none. */
+function homeFolder() {
+  try {
+    return homedir();
+  } catch {
+    throw new CrossingsError(
+      'ERR_NO_HOME',
+      'Finished runs are saved in your home folder, but HOME is not set, and the system knows no home folder of this user. ' +
+        'Choose a folder with --data.',
+    );
+  }
 }
 
 /** Not mkdirSync's `recursive`: it never returns where the kernel makes the folders, as in /proc. @param {string} path */

@@ -6,6 +6,7 @@ const { readdirSync, readFileSync } = require('node:fs');
 const { createServer } = require('node:http');
 const { dirname, join } = require('node:path');
 const express = require('express');
+const { version } = require('../package.json');
 const { listMechanisms } = require('../lib/bench/runner.js');
 const { programPath } = require('../lib/measure/programs.js');
 const { CrossingsError } = require('../lib/channel/errors.js');
@@ -26,6 +27,19 @@ const RECORDINGS = join(__dirname, 'recordings'); // those that ship: as public 
 const CHART = join(dirname(require.resolve('chart.js')), 'chart.umd.min.js');
 const ADDRESS = '127.0.0.1';
 
+/**
+ * Options of express.static(). Without cache-control browsers would go on using the files of an older package for days, and mix them with
+ * new ones. Package managers may give every file the same time, so the ETag also has the version.
+ * @type {NonNullable<Parameters<typeof express.static>[1]>}
+ */
+const FILES = {
+  cacheControl: false,
+  setHeaders(response, _path, { size, mtimeMs }) {
+    response.setHeader('cache-control', 'no-cache'); // to be asked for each time; the answer is mostly 304
+    response.setHeader('etag', `W/"${version}-${size}-${Math.floor(mtimeMs)}"`);
+  },
+};
+
 /** One line for each request, without its query, which may contain the token. @param {import('pino').Logger} log @returns {import('express').RequestHandler} */
 const logRequests = (log) => (request, response, next) => {
   const began = performance.now();
@@ -45,6 +59,11 @@ function httpErrorOf(error) {
   if (type === 'entity.parse.failed') return new HttpError(400, 'ERR_JSON', 'Request body must be valid JSON.');
   if (status >= 400 && status < 500) return new HttpError(status, 'ERR_REQUEST', 'Malformed request.');
   return null;
+}
+
+/** @type {import('express').RequestHandler} */
+function refusePage({ path }) {
+  throw new HttpError(404, 'ERR_NO_PAGE', `Page ${path} not found.`);
 }
 
 /** @param {import('pino').Logger} log @returns {import('express').ErrorRequestHandler} */
@@ -73,13 +92,10 @@ function buildApp({ port, token, opening, log, connections, embedders, ...lab })
   });
   app.use('/api', security.checkSite(hosts), security.checkToken(hasToken), routes(lab));
   app.use(security.acceptToken(token, cookie, opening));
-  app.get('/vendor/chart.umd.min.js', (_request, response) => response.sendFile(CHART));
-  app.use(express.static(PUBLIC, { cacheControl: false }));
-  app.use('/recordings', express.static(RECORDINGS, { cacheControl: false, index: false }));
-  app.use((request) => {
-    throw new HttpError(404, 'ERR_NO_PAGE', `Page ${request.path} not found.`);
-  });
-  app.use(answerErrors(log));
+  app.use('/vendor/chart.umd.min.js', express.static(CHART, FILES));
+  app.use(express.static(PUBLIC, FILES));
+  app.use('/recordings', express.static(RECORDINGS, { ...FILES, index: false }));
+  app.use(refusePage, answerErrors(log));
   return app;
 }
 
@@ -180,4 +196,14 @@ async function startServer({
   };
 }
 
-module.exports = { ADDRESS, CHART, PUBLIC, listen, startServer, whyNoPrograms };
+module.exports = {
+  ADDRESS,
+  CHART,
+  FILES,
+  PUBLIC,
+  answerErrors,
+  listen,
+  refusePage,
+  startServer,
+  whyNoPrograms,
+};

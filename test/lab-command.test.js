@@ -265,6 +265,16 @@ test('if nothing has been built, its error explains how to build it', () => {
   expect(stderr).toMatch(/^crossings-\w+ has not been compiled: run `npm ci` in [^\n]*\.\n$/);
 });
 
+test('where the user has no home folder, its error asks for a folder', () => {
+  const preload = join(folder, 'no-home.js'); // as os.homedir() of a user that is not in /etc/passwd, without HOME
+  writeFileSync(preload, "require('node:os').homedir = () => { throw new Error('uv_os_homedir returned ENOENT'); };");
+  const { XDG_STATE_HOME, ...env } = process.env;
+  const args = ['-r', preload, join(root, 'server', 'cli.js'), 'lab', '--port', '0', '--no-open'];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8', timeout: 60_000 });
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(stderr).toMatch(/^Finished runs [^\n]* Choose a folder with --data\. \(ERR_NO_HOME\)\n$/);
+});
+
 test('no other command loads the web server, and requiring crossings does not either', () => {
   const script = `
     require('./lib/index.js'); require('./lib/cli.js'); require('./server/lab-command.js');

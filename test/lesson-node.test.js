@@ -16,6 +16,7 @@ describeWhereAllowed('lesson 11', () => {
   /** @typedef {ReturnType<typeof presentRun>} Shown */
   /** @type {Shown} */ let shown;
   beforeAll(async () => {
+    process.env.FORCE_COLOR = '1'; // as CI services and runners of tasks set it: Node then colors numbers, also in a pipe
     shown = presentRun(lesson, await runLesson(lesson, null), 'here');
   });
   /** @param {Shown} from @param {string} name @param {RegExp} call */

@@ -5,6 +5,7 @@ const { once } = require('node:events');
 const { connect, createServer } = require('node:net');
 const { text } = require('node:stream/consumers');
 const { userOf } = require('../server/opening.js');
+const { version } = require('../package.json');
 const { descendantsOf, startLabHere } = require('./lab.js');
 
 const testAsRoot = process.getuid?.() === 0 ? test : test.skip; // who can become another user
@@ -243,6 +244,19 @@ test('every answer has a policy that allows no inline code and no other host', a
 test('caches do not store what /api answers', async () => {
   expect((await lab.ask('/api/mechanisms')).headers['cache-control']).toBe('no-store');
 });
+
+test.each(['/', '/shared/dom.js', '/vendor/chart.umd.min.js', '/recordings/pipe.json'])(
+  'browsers ask whether %s is still the same each time they use it, so that they never run the pages of an older package',
+  async (path) => {
+    const { status, headers } = await lab.ask(path);
+    expect({ status, caching: headers['cache-control'] }).toEqual({ status: 200, caching: 'no-cache' });
+    expect(headers.etag).toContain(version); // files of two versions may have the same size and time
+    expect((await lab.ask(path, { headers: { 'if-none-match': headers.etag } })).status).toBe(304);
+    expect(
+      (await lab.ask(path, { headers: { 'if-none-match': headers.etag?.replace(version, '0.0.0') } })).status,
+    ).toBe(200);
+  },
+);
 
 test('no file outside public/ is served', async () => {
   const paths = [

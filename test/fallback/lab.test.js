@@ -7,6 +7,7 @@ const { mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { request } = require('node:http');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
+const { text } = require('node:stream/consumers');
 const { root } = require('../support.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'no-lab-'));
@@ -22,8 +23,8 @@ test('crossings lab plays recordings where nothing can be run, and leaves nothin
     env: { ...process.env, TMPDIR: folder },
   });
   let errors = '';
-  child.stderr.on('data', (text) => {
-    errors += text;
+  child.stderr.on('data', (piece) => {
+    errors += piece;
   });
   const ended = once(child, 'close');
   const [line] = await once(child.stdout, 'data');
@@ -32,7 +33,9 @@ test('crossings lab plays recordings where nothing can be run, and leaves nothin
     'No build of crossings-count for darwin-arm64; there are builds for Linux on x64 and arm64, with glibc 2.28 or later or with musl. ' +
       'Nothing can be recorded or measured here: the lab shows only the recordings and runs that it includes.\n',
   );
-  expect(await (await fetch(address)).text()).toContain('<meta name="crossings-data" content="data/">');
+  const page = await fetch(address);
+  expect(page.headers.get('cache-control')).toBe('no-cache');
+  expect(await page.text()).toContain('<meta name="crossings-data" content="data/">');
   const { mechanisms, tracing } = await (await fetch(`${address}data/mechanisms.json`)).json();
   expect(mechanisms.map((/** @type {any} */ { name }) => name)).toEqual([
     'pipe',
@@ -47,10 +50,19 @@ test('crossings lab plays recordings where nothing can be run, and leaves nothin
     const { events } = await (await fetch(`${address}data/traces/${name}.json`)).json();
     expect(events.length).toBeGreaterThan(10);
   }
-  // A page of another site that has its name resolve to this machine is refused.
-  const [response] = await once(request(address, { headers: { host: 'example.org' } }).end(), 'response');
-  expect(response.resume().statusCode).toBe(403);
+  // A page of another site that has its name resolve to this machine is refused, and reads nothing of where this is installed.
+  const started = errors;
+  for (const [path, headers, status, sentence] of /** @type {const} */ ([
+    ['', { host: 'example.org' }, 403, /^Host must be one of .*; got "example\.org"\.\n$/],
+    ['', { range: 'bytes=99999999-' }, 416, /^Malformed request\.\n$/],
+    ['nothing', {}, 404, /^Page \/nothing not found\.\n$/],
+  ])) {
+    const [response] = await once(request(address + path, { headers }).end(), 'response');
+    expect(response.statusCode).toBe(status);
+    expect(await text(response)).toMatch(sentence);
+  }
   child.kill('SIGTERM');
   await ended;
+  expect(errors).toBe(started);
   expect(readdirSync(folder)).toEqual(['pretend.js']);
 });

@@ -13,7 +13,7 @@ if (require.main === module) {
     response.json(request.body); // the route's answer
   });
   const server = app.listen(0, '127.0.0.1', () => {
-    console.log(server.address().port); // ready, and where
+    console.log(String(server.address().port)); // ready, and where (Node may color a number)
   });
 }
 

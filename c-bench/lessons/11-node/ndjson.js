@@ -15,7 +15,7 @@ if (require.main === module) {
   // Port 0: the kernel chooses a port that is free.
   server.listen(process.argv[2] === 'tcp' ? { port: 0, host: '127.0.0.1' } : { path: `socket-${process.pid}` }, () => {
     const address = server.address();
-    console.log(address.port ?? address); // ready, and where
+    console.log(String(address.port ?? address)); // ready, and where (Node may color a number)
   });
 }
 
