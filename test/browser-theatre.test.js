@@ -629,6 +629,26 @@ describeInBrowser('the theatre', () => {
     await page.close();
   });
 
+  test.each([
+    ['its player', 'elements/trace-player', async () => {}],
+    [
+      'its quiz',
+      'elements/quiz-question',
+      async (/** @type {any} */ page) => {
+        await page.locator('#quiz').check();
+        await page.click('#forward');
+      },
+    ],
+  ])('the page says that %s could not be loaded, and what to do', async (_what, module, use) => {
+    const page = await openPage(browser, lab, '/shared/base.css', { reuse: false, ...STILL });
+    await page.route(`**/theatre/${module}.js`, (/** @type {any} */ route) => route.abort());
+    await page.goto(`${lab.baseUrl}/#mechanism=pipe`);
+    await use(page);
+    await page.locator('#page-error', { hasText: 'reload the page.' }).waitFor();
+    expect(page.troubles().filter((/** @type {string} */ trouble) => trouble.startsWith('thrown'))).toEqual([]);
+    await page.close();
+  });
+
   test('the page reports when the server does not respond', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
     await page.route('**/api/**', (/** @type {any} */ route) => route.abort());
