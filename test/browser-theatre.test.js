@@ -663,7 +663,7 @@ describeInBrowser('the theatre', () => {
     ['/#mechanism=pipe', 'trace-player .caption'],
     ['/bench.html', '#start'],
     ['/recording.html', '#file'], // before a recording is open
-  ])('the scripts of %s, without libraries, are smaller than 120 kB', async (path, shown) => {
+  ])('the scripts of %s, without libraries, are smaller than 125 kB', async (path, shown) => {
     const page = await openPage(browser, lab, path, STILL);
     await page.locator(shown).waitFor();
     const scripts = await page.evaluate(() =>
@@ -674,7 +674,7 @@ describeInBrowser('the theatre', () => {
     );
     expect(scripts.length).toBeGreaterThan(5);
     expect(scripts.reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0)).toBeLessThan(
-      120_000,
+      125_000,
     );
     await page.close();
   });
