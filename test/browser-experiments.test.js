@@ -432,6 +432,20 @@ describeInBrowser('the pages of the experiments', () => {
     expect(await page.locator('#saved-rows tr').count()).toBe(before - 1);
   });
 
+  test('a list that cannot be read after a deletion is reported', async () => {
+    await runToEnd('cycles');
+    await page
+      .getByRole('button', { name: /^Delete the run/ })
+      .first()
+      .click();
+    await page.route('**/api/runs', (/** @type {any} */ route) => route.abort());
+    await page.click('#confirm-yes');
+    await page.locator('#form-error', { hasText: 'does not respond' }).waitFor();
+    await page.locator('#confirm').waitFor({ state: 'hidden' });
+    expect(page.troubles().filter((trouble) => trouble.startsWith('thrown'))).toEqual([]);
+    page.troubles().length = 0; // the browser logs the request that failed
+  });
+
   test('an unknown experiment and an unknown run are reported', async () => {
     page = await openPage(browser, lab, '/experiment.html?name=constructor');
     await page.locator('#page-error').waitFor();

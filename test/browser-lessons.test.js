@@ -217,6 +217,17 @@ describeInBrowser('the lessons', () => {
     expect(await focused()).toBe('why-title');
   });
 
+  test('a run that cannot be shown because the lab has ended says so', async () => {
+    await open('/lesson.html?name=02-pipe');
+    await page.route(/elements|api/, (/** @type {any} */ route) => route.abort());
+    await page.locator('#skip').click();
+    await page.locator('#show-shipped').click();
+    await page.locator('#run-error', { hasText: /respond/ }).waitFor();
+    await page.unrouteAll();
+    expect(page.troubles().filter((/** @type {string} */ trouble) => trouble.startsWith('thrown'))).toEqual([]);
+    page.troubles().length = 0; // the browser logs the requests that failed
+  });
+
   test('what was compared with an earlier run disappears with that run', async () => {
     await open(`/lesson.html?name=${lessons[0].name}`);
     await page.locator('#skip').click();

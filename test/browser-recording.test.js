@@ -488,6 +488,38 @@ describeInBrowser('a recording of any program', () => {
     expect(await page.locator('main img, main script').count()).toBe(0);
   });
 
+  test('a part of the page that could not be loaded is said, with what to do', async () => {
+    const fresh = await openPage(browser, lab, '/recording.html', { reuse: false });
+    const lose = (/** @type {any} */ route) => route.abort();
+    await fresh.route('**/recording/worker.js', lose);
+    await choose(fresh, small());
+    await fresh.locator('#page-error', { hasText: 'the server of this page does not respond' }).waitFor();
+    await fresh.close();
+
+    const other = await openPage(browser, lab, '/recording.html', { reuse: false });
+    await other.route('**/recording/elements/*.js', lose);
+    await choose(other, small());
+    await other.locator('#page-error', { hasText: 'reload the page.' }).waitFor();
+    await other.unrouteAll();
+    await other.reload();
+    await open(small(), other);
+    await other.close();
+  });
+
+  test('with forced colors, the selected event and the current line are distinct', async () => {
+    const forced = await openPage(browser, lab, '/recording.html', { forcedColors: 'active' });
+    await open(shipped('pipe'), forced);
+    const selected = '.event-row[aria-selected], .line[data-current="now"]';
+    const styles = await forced.locator(selected).evaluateAll((/** @type {Element[]} */ elements) =>
+      elements.map((element) => {
+        const { forcedColorAdjust, backgroundColor } = /** @type {any} */ (getComputedStyle(element));
+        return { forcedColorAdjust, isOther: backgroundColor !== getComputedStyle(document.body).backgroundColor };
+      }),
+    );
+    expect(styles).toEqual(Array(2).fill({ forcedColorAdjust: 'none', isOther: true }));
+    await forced.close();
+  });
+
   describe('the model', () => {
     /** Run a function in the page with modules of the model. @param {string} name @param {(module: any, given: any) => unknown} use @param {unknown} [given] @returns {Promise<any>} */
     const withModule = (name, use, given) =>

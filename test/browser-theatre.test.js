@@ -629,6 +629,26 @@ describeInBrowser('the theatre', () => {
     await page.close();
   });
 
+  test.each([
+    ['its player', 'elements/trace-player', async () => {}],
+    [
+      'its quiz',
+      'elements/quiz-question',
+      async (/** @type {any} */ page) => {
+        await page.locator('#quiz').check();
+        await page.click('#forward');
+      },
+    ],
+  ])('the page says that %s could not be loaded, and what to do', async (_what, module, use) => {
+    const page = await openPage(browser, lab, '/shared/base.css', { reuse: false, ...STILL });
+    await page.route(`**/theatre/${module}.js`, (/** @type {any} */ route) => route.abort());
+    await page.goto(`${lab.baseUrl}/#mechanism=pipe`);
+    await use(page);
+    await page.locator('#page-error', { hasText: 'reload the page.' }).waitFor();
+    expect(page.troubles().filter((/** @type {string} */ trouble) => trouble.startsWith('thrown'))).toEqual([]);
+    await page.close();
+  });
+
   test('the page reports when the server does not respond', async () => {
     const page = await openTheatre('mechanism=pipe', STILL);
     await page.route('**/api/**', (/** @type {any} */ route) => route.abort());
@@ -643,7 +663,7 @@ describeInBrowser('the theatre', () => {
     ['/#mechanism=pipe', 'trace-player .caption'],
     ['/bench.html', '#start'],
     ['/recording.html', '#file'], // before a recording is open
-  ])('the scripts of %s, without libraries, are smaller than 120 kB', async (path, shown) => {
+  ])('the scripts of %s, without libraries, are smaller than 125 kB', async (path, shown) => {
     const page = await openPage(browser, lab, path, STILL);
     await page.locator(shown).waitFor();
     const scripts = await page.evaluate(() =>
@@ -654,7 +674,7 @@ describeInBrowser('the theatre', () => {
     );
     expect(scripts.length).toBeGreaterThan(5);
     expect(scripts.reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0)).toBeLessThan(
-      120_000,
+      125_000,
     );
     await page.close();
   });

@@ -242,7 +242,7 @@ function showLesson() {
   const first = lesson.shipped.find((candidate) => candidate.try === null);
   byId('show-shipped').hidden = !first || !isLive;
   byId('show-shipped').addEventListener('click', () => {
-    if (first && byId('running').hidden) showRun(first);
+    if (first && byId('running').hidden) showRun(first).catch((error) => showText(byId('run-error'), error.message));
   });
   if (!isLive) explainCopy(first !== undefined);
   byId('predict').hidden = false;

@@ -1,17 +1,20 @@
 // The recording of a run: its lanes, its events, and the selected one with its line of C. It opens at the event that the lesson
 // is about.
 import { h } from '../shared/dom.js';
+import { loadModules } from '../shared/modules.js';
 
 /** The elements are loaded when a run has a recording. */
 const load = () =>
-  Promise.all([
-    import('../recording/model/check.js'),
-    import('../recording/model/recording.js'),
-    import('../recording/model/filter.js'),
-    import('../recording/elements/trace-lanes.js'),
-    import('../recording/elements/event-list.js'),
-    import('../recording/elements/event-details.js'),
-  ]);
+  loadModules(() =>
+    Promise.all([
+      import('../recording/model/check.js'),
+      import('../recording/model/recording.js'),
+      import('../recording/model/filter.js'),
+      import('../recording/elements/trace-lanes.js'),
+      import('../recording/elements/event-list.js'),
+      import('../recording/elements/event-details.js'),
+    ]),
+  );
 
 /** @param {Pick<LessonRunAnswer, 'recording' | 'notRecorded' | 'hang'>} run @returns {Promise<HTMLElement | null>} */
 export async function recording({ recording: found, notRecorded, hang }) {

@@ -2,6 +2,7 @@
 import { call } from '../shared/api.js';
 import { h } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
+import { loadModules } from '../shared/modules.js';
 
 /** The event that the lesson names. @param {any} trace @param {{call: string, line?: string}} moment */
 function eventOf({ events, sources }, { call: name, line: text }) {
@@ -17,7 +18,7 @@ export async function theatre({ theatre: wanted }) {
   if (!wanted) return [];
   const [trace] = await Promise.all([
     call(`/api/traces/${wanted.mechanism}`),
-    import('../theatre/elements/trace-moment.js'),
+    loadModules(() => import('../theatre/elements/trace-moment.js')),
   ]);
   const moment = /** @type {any} */ (document.createElement('trace-moment'));
   const link = h('a', { href: `./#mechanism=${wanted.mechanism}` }, 'Open in the theatre');

@@ -5,6 +5,10 @@ import { LIMITS } from './model/limits.js';
 
 /** @typedef {import('./model/types.js').Recording} Recording */
 
+const TOO_LARGE = 'The recording cannot be read. It may be too large for this browser’s memory.';
+const NOT_LOADED =
+  'The recording cannot be read: the server of this page does not respond. Check that it is still running.';
+
 /** @type {() => void} ends the reading in progress */
 let cancel = () => {};
 
@@ -39,7 +43,8 @@ export function readRecording(source) {
       if (data.recording) resolve(data.recording);
       else reject(new RecordingError(data.error));
     };
-    worker.onerror = () => fail('The recording cannot be read. It may be too large for this browser’s memory.');
+    // Only an error in a worker that has been loaded is an ErrorEvent.
+    worker.onerror = (event) => fail(event instanceof ErrorEvent ? TOO_LARGE : NOT_LOADED);
     worker.postMessage(source);
   });
 }

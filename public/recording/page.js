@@ -3,6 +3,7 @@
 import { announce } from '../shared/announce.js';
 import { byId, h, showParagraphs, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
+import { loadModules } from '../shared/modules.js';
 import { readAddress, recordingName, writeAddress } from './address.js';
 import { buildFilter, listenToFilter, showCount, showFilter } from './filter-form.js';
 import { filters, matchingEvents, NO_FILTER } from './model/filter.js';
@@ -99,13 +100,15 @@ function show(opened) {
 
 /** The elements are loaded while the first recording is read, so that the page appears sooner. */
 const loadElements = () =>
-  Promise.all([
-    import('./elements/event-details.js'),
-    import('./elements/event-list.js'),
-    import('./elements/open-descriptors.js'),
-    import('./elements/trace-lanes.js'),
-    import('./elements/wait-diagram.js'),
-  ]);
+  loadModules(() =>
+    Promise.all([
+      import('./elements/event-details.js'),
+      import('./elements/event-list.js'),
+      import('./elements/open-descriptors.js'),
+      import('./elements/trace-lanes.js'),
+      import('./elements/wait-diagram.js'),
+    ]),
+  );
 
 /** @param {() => Promise<Recording>} read */
 async function open(read) {

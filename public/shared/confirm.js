@@ -10,17 +10,27 @@ export function confirmDelete({ id, startedAt }) {
   byId('confirm').showModal();
 }
 
+/** @param {string} id */
+async function remove(id) {
+  try {
+    await call(`/api/runs/${id}`, { method: 'DELETE' });
+  } catch (/** @type {any} */ error) {
+    if (error.code !== 'ERR_NO_RUN') throw error; // otherwise another page has deleted it already
+  }
+}
+
 /** @param {(id: string) => Promise<void>} onDeleted @param {(error: Error) => void} onError */
 export function setUpConfirm(onDeleted, onError) {
   byId('confirm-no').addEventListener('click', () => byId('confirm').close());
   byId('confirm-yes').addEventListener('click', async () => {
     const { id } = byId('confirm').dataset;
     try {
-      await call(`/api/runs/${id}`, { method: 'DELETE' });
+      await remove(id);
+      byId('confirm').close();
+      await onDeleted(id);
     } catch (/** @type {any} */ error) {
-      if (error.code !== 'ERR_NO_RUN') onError(error); // otherwise another page has deleted it already
+      byId('confirm').close();
+      onError(error);
     }
-    byId('confirm').close();
-    await onDeleted(id);
   });
 }

@@ -4,6 +4,7 @@ import { announce } from '../shared/announce.js';
 import { byId, h, reducedMotion, setText, showText } from '../shared/dom.js';
 import { counted } from '../shared/format.js';
 import { markOf } from '../shared/mechanisms.js';
+import { loadModules } from '../shared/modules.js';
 import { recall, remember } from '../shared/storage.js';
 import { readAddress, writeAddress } from './address.js';
 import { buildHelp } from './help.js';
@@ -51,6 +52,9 @@ function newPlayer(recording, index) {
   player.addEventListener('record', () => recordAgain(player));
   return player;
 }
+
+/** @param {Error} error */
+const showError = ({ message }) => showText(controls.error, message);
 
 /** One player for each recording, with its current times. */
 function showRecordings() {
@@ -127,13 +131,13 @@ function forward() {
   player.notify('');
   if (!session.asks) return playback.step(1);
   playback.pause();
-  askFirst((verdict) => player.notify(verdict));
+  askFirst((verdict) => player.notify(verdict)).catch(showError);
 }
 
 /** Take the next step after the quiz's question, if there is one. @param {(verdict: string) => void} notify */
 async function askFirst(notify) {
   const { count } = playback;
-  const { ask } = await import('./elements/quiz-question.js');
+  const { ask } = await loadModules(() => import('./elements/quiz-question.js'));
   const question = await session.question();
   if (playback.count !== count) return; // moved on meanwhile
   if (!question) return playback.step(1);
@@ -187,14 +191,14 @@ async function introduce() {
   playback.pause();
   try {
     const [pipe, ring] = await session.replaysOf(['pipe', 'ring']);
-    welcome = await import('./welcome.js');
+    welcome = await loadModules(() => import('./welcome.js'));
     controls.theatre.hidden = true;
     welcome.open(pipe, ring, () => {
       remember(INTRODUCED, 'yes');
       return enter();
     });
   } catch (error) {
-    showText(controls.error, /** @type {Error} */ (error).message);
+    showError(/** @type {Error} */ (error));
     await enter();
   }
 }
@@ -211,7 +215,11 @@ let opened = false; // has the view of the address been opened?
 
 /** Show the theatre. Its elements are loaded only now, so that the introduction appears sooner. */
 async function enter() {
-  await import('./elements/trace-player.js');
+  try {
+    await loadModules(() => import('./elements/trace-player.js'));
+  } catch (error) {
+    return showError(/** @type {Error} */ (error));
+  }
   controls.theatre.hidden = false;
   if (!opened) await openAddress();
 }
@@ -292,7 +300,7 @@ async function main() {
   try {
     await session.loadMechanisms();
   } catch (error) {
-    return showText(controls.error, /** @type {Error} */ (error).message);
+    return showError(/** @type {Error} */ (error));
   }
   buildChoice();
   // A first visit, to no particular moment, begins with the introduction.

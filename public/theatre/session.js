@@ -2,6 +2,7 @@
 // Events: "loading" (detail: does it begin?), "recordings" (new recordings or new display times), "ready" (the view is complete)
 // and "error" (detail: a sentence). The playback has its own events.
 import { call } from '../shared/api.js';
+import { loadModules } from '../shared/modules.js';
 import { FIRST } from './address.js';
 import { Playback, SPEEDS } from './model/playback.js';
 import { crossingsOf, replayOf } from './model/replay.js';
@@ -170,7 +171,7 @@ export class Session extends EventTarget {
 
   /** The quiz's question at the present, or null if no event of a message begins next. */
   async question() {
-    const { questionAt } = await import('./model/quiz.js'); // only for those who turn the quiz on
+    const { questionAt } = await loadModules(() => import('./model/quiz.js')); // only for those who turn the quiz on
     const [recording] = this.recordings;
     return questionAt(recording.replay, countUpTo(recording.times, this.playback.position), !this.view.setup);
   }
