@@ -19,6 +19,9 @@
 
 enum side { SIDE_A = 0, SIDE_B = 1 };
 
+/* Of a message with --alone: one process sends all of it before it receives it. */
+#define ALONE_MAX_BYTES 16384
+
 /* The results of send() and receive(). FAILED: see errno. */
 enum outcome { FAILED = -1, ENDED = 0, OK = 1 };
 
@@ -39,6 +42,8 @@ struct mechanism {
     /* Wait for one whole message and copy it out. ENDED: the other side has exited and everything has been read. */
     enum outcome (*receive)(enum side side, void *message, size_t size);
     void (*teardown)(enum side side);
+    /* How many bytes can be sent before they are received, once it is set up? NULL: at least ALONE_MAX_BYTES. */
+    size_t (*room)(void);
     /* Publish the messages that send() has held back. NULL: this mechanism publishes each message at once. */
     void (*flush)(enum side side);
 };

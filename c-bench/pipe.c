@@ -51,6 +51,13 @@ static enum outcome pipe_receive(enum side side, void *message, size_t size) {
     return OK;
 }
 
+/* Usually 64 KiB; new pipes of a user who has many have only 8 KiB (pipe(7): pipe-user-pages-soft). */
+static size_t room(void) {
+    int a = fcntl(pipes[SIDE_A][1], F_GETPIPE_SZ), b = fcntl(pipes[SIDE_B][1], F_GETPIPE_SZ);
+    int least = a < b ? a : b;
+    return least < 0 ? 0 : (size_t)least;
+}
+
 static void teardown(enum side side) {
     close(pipes[side][1]);
     close(pipes[!side][0]);
@@ -66,4 +73,5 @@ const struct mechanism pipe_mechanism = {
     .send = pipe_send,
     .receive = pipe_receive,
     .teardown = teardown,
+    .room = room,
 };

@@ -131,6 +131,7 @@ describe('crossings-bench, used alone, refuses in the same way', () => {
     [['--mechanism', 'ring', '--poll'], '--poll'],
     [['--mechanism', 'ring', '--messages', '0', '--alone'], '--alone'],
     [['--mechanism', 'pipe', '--alone'], '--messages 0'],
+    [['--mechanism', 'pipe', '--messages', '0', '--alone', '--size', '16385'], '16384'],
     [['--mechanism', 'pipe', '--keep-awake', '--no-pin'], '--keep-awake'],
   ])('%j', (args, named) => {
     const { status, stdout, stderr } = run('crossings-bench', args);

@@ -1,9 +1,9 @@
 'use strict';
 // `crossings bill`: the parts of a round trip, and the options of crossings-bench that take one thing away from it.
 const { spawnSync } = require('node:child_process');
-const { mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
-const { join } = require('node:path');
+const { dirname, join } = require('node:path');
 const Ajv = require('ajv/dist/2020').default;
 const schema = require('../lib/experiments/bill/bill.schema.json');
 const { MECHANISMS, programName } = require('../lib/experiments/bill/mechanisms.js');
@@ -262,6 +262,35 @@ describe('crossings-bench', () => {
   ])('--alone: one process makes exactly the calls of both sides over %s, and none to wait', async (name, byName) => {
     expect(await countRoundTrip(name, [...placement, '--alone'], options)).toMatchObject({ byName });
   });
+
+  // As another user, who is subject to the limit, and whose other pipes nobody counts.
+  const CROWDED = `
+import fcntl, os, resource, subprocess, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (8192, 8192))
+os.setgroups([]); os.setgid(54321); os.setuid(54321)
+pipes = [os.pipe() for _ in range(2000)]
+print(fcntl.fcntl(pipes[-1][0], 1032), flush=True) # F_GETPIPE_SZ
+sys.exit(subprocess.run(sys.argv[1:]).returncode)`;
+  const canCrowd = process.getuid?.() === 0 && spawnSync('python3', ['-c', 'import fcntl']).status === 0;
+  (canCrowd ? test : test.skip)(
+    '--alone refuses a message that does not fit into the small pipes of a user who has many',
+    () => {
+      const program = join(folder, 'crossings-bench'); // where that user may run it
+      copyFileSync(built('crossings-bench'), program);
+      for (const path of [folder, dirname(folder)]) chmodSync(path, 0o755);
+      const trips = ['--mechanism', 'pipe', '--messages', '0', '--round-trips', '100', '--no-floors', '--alone'];
+      const { status, stdout } = spawnSync('python3', ['-c', CROWDED, program, ...trips, '--size', '16384'], {
+        encoding: 'utf8',
+      });
+      const [bytes, ...lines] = stdout.split('\n');
+      if (Number(bytes) >= 16384) return; // this system sets no limit
+      expect(status).toBe(1);
+      expect(eventsOf(lines.join('\n')).find(({ type }) => type === 'error')).toMatchObject({
+        code: 'ERR_NO_ROOM',
+        message: expect.stringContaining(`does not fit into this pipe, which holds ${bytes} bytes`),
+      });
+    },
+  );
 
   // Both sides share a core: each finds nothing until it has yielded to the other.
   testWhereCountable.each([

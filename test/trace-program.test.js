@@ -2,7 +2,16 @@
 // `crossings trace -- COMMAND`: recordings of any program, why it hangs, and programs that are hard to record.
 const Ajv = require('ajv/dist/2020').default;
 const { spawn, spawnSync } = require('node:child_process');
-const { chmodSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } = require('node:fs');
+const {
+  chmodSync,
+  cpSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { LIMITS } = require('../lib/trace/program/limits.js');
@@ -506,6 +515,23 @@ describeWhereAllowed('crossings trace --', () => {
     expect(await ended).toBe(0);
     const trace = check(JSON.parse(readFileSync(path, 'utf8')));
     expect(trace.ended).toBe('interrupted');
+  });
+
+  test('a command that removes our other programs, as a build does, is recorded', () => {
+    const copy = file('copy');
+    const programs = join(copy, 'build', 'Release');
+    cpSync(join(root, 'lib'), join(copy, 'lib'), { recursive: true });
+    for (const name of ['crossings-trace', 'crossings-bench']) cpSync(built(name), join(programs, name));
+    for (const name of ['package.json', 'node_modules']) symlinkSync(join(root, name), join(copy, name));
+    const args = ['trace', '--json', file('removed.json'), '--', 'rm', join(programs, 'crossings-bench')];
+    const { status, stderr } = spawnSync(process.execPath, [join(copy, 'lib', 'cli.js'), ...args], {
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: expect.stringContaining('The program exited with status 0.'),
+    });
+    expect(check(JSON.parse(readFileSync(file('removed.json'), 'utf8'))).environment.cores).toBeGreaterThan(0);
   });
 
   const script = (/** @type {string} */ name, /** @type {string} */ text, mode = 0o755) => {

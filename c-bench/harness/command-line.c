@@ -30,7 +30,8 @@ static const char usage[] =
     "  --cores A,B        the two cores to run on (default: chosen from the topology)\n"
     "  --no-pin           let the scheduler place both processes\n"
     "  --poll             never wait in the kernel: poll until the message is there\n"
-    "  --alone            one process makes the calls of both sides (requires --messages 0)\n"
+    "  --alone            one process makes the calls of both sides (requires --messages 0,\n"
+    "                     and --size up to 16384)\n"
     "  --keep-awake       keep both cores from going idle, by spinning processes of policy SCHED_IDLE\n"
     "  --realtime         run both processes at real-time priority (needs three cores and permission)\n"
     "  --mlock            lock the memory of both processes\n"
@@ -71,6 +72,8 @@ static void check_removals(const struct plan *plan) {
         refuse("%s is not supported by %s.", polling ? "--poll" : "--alone", plan->mechanism->name);
     if (plan->alone && plan->messages)
         refuse("--alone requires --messages 0; got %llu.", (unsigned long long)plan->messages);
+    if (plan->alone && plan->size_bytes > ALONE_MAX_BYTES)
+        refuse("--size must be at most %d with --alone; got %zu.", ALONE_MAX_BYTES, plan->size_bytes);
     if (plan->keep_awake && !plan->pinned)
         refuse("--keep-awake and --no-pin cannot be used together.");
 }

@@ -225,6 +225,21 @@ static void cannot(struct failure *failure, const char *doing, const char *what)
     snprintf(failure->text, sizeof failure->text, "cannot %s %s: %s", doing, what, strerror(errno));
 }
 
+/* With --alone, a message that does not fit would never be sent. */
+static bool has_room(const struct plan *plan, struct failure *failure) {
+    const struct mechanism *mechanism = plan->mechanism;
+    size_t room = plan->alone && mechanism->room ? mechanism->room() : SIZE_MAX;
+    if (plan->size_bytes <= room)
+        return true;
+    failure->certainty = CERTAIN;
+    snprintf(failure->code, sizeof failure->code, "ERR_NO_ROOM");
+    snprintf(
+        failure->text, sizeof failure->text,
+        "a message of %zu bytes does not fit into this %s, which holds %zu bytes (it is small if its user has many)",
+        plan->size_bytes, mechanism->name, room);
+    return false;
+}
+
 bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failure) {
     const struct mechanism *mechanism = pair->plan.mechanism;
     struct gates gates;
@@ -237,6 +252,8 @@ bool pair_run(struct pair *pair, const struct pass *pass, struct failure *failur
         cannot(failure, "set up", mechanism->name);
         return false;
     }
+    if (!has_room(&pair->plan, failure))
+        return false;
     sigset_t child_ended, signals;
     sigemptyset(&child_ended);
     sigaddset(&child_ended, SIGCHLD);

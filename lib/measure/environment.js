@@ -172,6 +172,20 @@ async function describeMachine({ cores, signal }) {
   return eventOf(await runProgram('crossings-bench', ['--describe', ...chosen], { signal }), 'machine');
 }
 
+/** @param {any} machine as crossings-bench describes it */
+const hostOf = (machine) => ({
+  cpu: os.cpus()[0]?.model.trim() ?? 'unknown',
+  cores: /** @type {number} */ (machine.cpus.length),
+  architecture: os.arch(),
+  kernel: `${os.type()} ${os.release()}`,
+  virtualization: virtualization(machine.hypervisor),
+  compiler: /** @type {string} */ (machine.compiler),
+  node: process.version,
+});
+
+/** The machine and the versions, without what would disturb a measurement. @param {{signal?: AbortSignal}} options */
+const describeHost = async ({ signal }) => hostOf(await describeMachine({ cores: null, signal }));
+
 /** @typedef {Awaited<ReturnType<typeof describeEnvironment>>} Environment */
 
 /**
@@ -190,19 +204,13 @@ async function describeEnvironment({ cores, pin, sameCore = false, signal }) {
   let machine = await describeMachine({ cores, signal });
   const [first, second] = machine.pinnedCores;
   if (sameCore && first !== second) machine = await describeMachine({ cores: [first, first], signal });
-  const kind = virtualization(machine.hypervisor);
+  const host = hostOf(machine);
   return {
-    cpu: os.cpus()[0]?.model.trim() ?? 'unknown',
-    cores: machine.cpus.length,
-    architecture: os.arch(),
-    kernel: `${os.type()} ${os.release()}`,
-    virtualization: kind,
-    compiler: machine.compiler,
-    node: process.version,
+    ...host,
     pinnedCores: pin ? machine.pinnedCores : null,
     placement: pin ? machine.placement : 'not pinned',
     clock: machine.clock,
-    warnings: await findWarnings({ machine, pin, virtualization: kind }),
+    warnings: await findWarnings({ machine, pin, virtualization: host.virtualization }),
     /** The share of the processor time that other processes used during the run; null until it has ended. */
     otherWork: /** @type {number | null} */ (null),
   };
@@ -226,6 +234,7 @@ function otherWorkWarning(share) {
 module.exports = {
   BUSY_LIMIT,
   describeEnvironment,
+  describeHost,
   describeMachine,
   isBusyWarning,
   otherWorkWarning,

@@ -1,4 +1,5 @@
 // The selected event and the filter in the fragment of the address: #event=12&call=read&pid=7&errors=1
+import { currentAddress, replaceAddress } from '../shared/address.js';
 import { NO_FILTER } from './model/filter.js';
 
 /** @typedef {import('./model/types.js').Filter} Filter */
@@ -11,7 +12,7 @@ export const recordingName = () => new URLSearchParams(location.search).get('rec
 
 /** @returns {{event: number | null, filter: Filter}} */
 export function readAddress() {
-  const given = new URLSearchParams(location.hash.slice(1));
+  const given = new URLSearchParams(currentAddress().hash.slice(1));
   const event = integer(given.get('event'));
   const filter = {
     text: (given.get('text') ?? '').slice(0, 200),
@@ -25,14 +26,15 @@ export function readAddress() {
   return { event: event === null || event === 0 ? null : event - 1, filter };
 }
 
-/** Replaces the address without a history entry, so that Back leaves the page. @param {number} event @param {Filter} filter */
+/** @param {number} event @param {Filter} filter */
 export function writeAddress(event, filter) {
   const parts = new URLSearchParams();
   if (event >= 0) parts.set('event', String(event + 1));
   for (const [name, value] of Object.entries(filter)) {
     if (value !== NO_FILTER[/** @type {keyof Filter} */ (name)]) parts.set(name, value === true ? '1' : String(value));
   }
-  const address = `#${parts}`;
-  if (location.hash !== address)
-    history.replaceState(null, '', address === '#' ? location.pathname + location.search : address);
+  replaceAddress(`#${parts}`);
 }
+
+/** The address no longer names a recording of the server. */
+export const forgetRecording = () => replaceAddress(location.pathname + currentAddress().hash);

@@ -4,7 +4,7 @@ import { announce } from '../shared/announce.js';
 import { byId, h, showParagraphs, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
 import { loadModules } from '../shared/modules.js';
-import { readAddress, recordingName, writeAddress } from './address.js';
+import { forgetRecording, readAddress, recordingName, writeAddress } from './address.js';
 import { buildFilter, listenToFilter, showCount, showFilter } from './filter-form.js';
 import { filters, matchingEvents, NO_FILTER } from './model/filter.js';
 import { momentAfter } from './model/recording.js';
@@ -130,7 +130,7 @@ async function open(read) {
 
 /** A file or a text of the user: the address no longer names a recording of the server. @param {Blob | string} source */
 function openOwn(source) {
-  if (location.search) history.replaceState(null, '', location.pathname + location.hash);
+  forgetRecording();
   return open(async () => readRecording(source));
 }
 

@@ -1,5 +1,6 @@
 // The view in the fragment of the address, so that it can be shared: #mechanism=pipe&with=uds&step=12&speed=2&guess=1
 // `step` counts stops with the setup folded into one; `at` counts them with every call of the setup.
+import { currentAddress, replaceAddress } from '../shared/address.js';
 import { SPEEDS } from './model/playback.js';
 
 /** @typedef {import('./model/types.js').View} View */
@@ -8,7 +9,7 @@ export const FIRST = 1; // the stop at which the folded setup is done and the fi
 
 /** @param {string[]} names of all mechanisms @returns {View} with a default for each invalid value */
 export function readAddress(names) {
-  const given = new URLSearchParams(location.hash.slice(1));
+  const given = new URLSearchParams(currentAddress().hash.slice(1));
   const first = given.get('mechanism') ?? '';
   const mechanism = names.includes(first) ? first : names.includes('pipe') ? 'pipe' : names[0];
   const second = given.get('with') ?? '';
@@ -26,13 +27,12 @@ export function readAddress(names) {
   };
 }
 
-/** Replaces the address without a history entry, so that Back leaves the page. @param {View} view */
+/** @param {View} view */
 export function writeAddress(view) {
   const parts = new URLSearchParams({ mechanism: view.mechanism });
   if (view.with) parts.set('with', view.with);
   if (view.setup || view.at !== FIRST) parts.set(view.setup ? 'at' : 'step', String(view.at ?? FIRST));
   if (view.speed !== 1) parts.set('speed', String(view.speed));
   if (view.guess) parts.set('guess', '1');
-  const address = `#${parts}`;
-  if (location.hash !== address) history.replaceState(null, '', address);
+  replaceAddress(`#${parts}`);
 }

@@ -4,7 +4,7 @@ const { realpathSync } = require('node:fs');
 const { isAbsolute, join, relative, resolve } = require('node:path');
 const { version } = require('../../../package.json');
 const { CrossingsError } = require('../../channel/errors.js');
-const { describeEnvironment } = require('../../measure/environment.js');
+const { describeHost } = require('../../measure/environment.js');
 const { startProgram } = require('../../measure/programs.js');
 const { readSmall } = require('../../terminal/files.js');
 const { LIMITS } = require('./limits.js');
@@ -112,6 +112,7 @@ async function recordProgram(
   },
   { signal, onOutput } = {},
 ) {
+  const environment = await describeHost({ signal }); // first: if it fails later, such as after a build, the recording is lost
   const recorder = new Recorder({ withMarks: lines });
   const recordedAt = new Date().toISOString();
   const options = ['--timeout', timeoutSeconds, ...(payloads ? [] : ['--payload', 0])];
@@ -179,8 +180,6 @@ async function recordProgram(
     recorder.notes.push(recorder.full);
   }
   orderEvents(recorder);
-  const environment = await describeEnvironment({ cores: null, pin: false });
-  const { cpu, cores, architecture, kernel, virtualization, compiler, node } = environment;
   const { ended, processes, objects, descriptors, events, notes } = recorder;
   const sources = readSources(events, resolve(String(spawn?.cwd ?? '.')));
   return {
@@ -188,7 +187,7 @@ async function recordProgram(
     command,
     recordedAt,
     tool: { version },
-    environment: { cpu, cores, architecture, kernel, virtualization, compiler, node },
+    environment,
     durationNs: ended.t,
     ended: ended.why,
     status: ended.status,
