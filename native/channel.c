@@ -179,7 +179,10 @@ static crossings_status open_inherited(int fd, const crossings_options *given, c
         status = CROSSINGS_INVALID; /* another kind of descriptor, or another process has opened this end */
     if (status == CROSSINGS_OK)
         return open_channel(fd, &options, deadline_after(options.timeout_ms), channel);
-    close(fd);
+    if (handshake_works_over(fd))
+        disposal_close_later(fd); /* its maker may have put into it what is slow to close */
+    else
+        close(fd);
     return status;
 }
 

@@ -17,6 +17,9 @@
  * fork(): channels and servers belong to the process that opened them. A child may only call crossings_close() and
  * crossings_unlisten(), which release its copies and leave the parent's alone. While a child keeps its copy of a
  * channel, the peer does not notice the parent's death.
+ *
+ * Plugins: an object that contains this library stays loaded after dlclose() once the library has started a thread,
+ * because the thread may still be in it.
  */
 #ifndef CROSSINGS_H
 #define CROSSINGS_H

@@ -1,6 +1,8 @@
 /* Closing what a peer has passed: at once, or on a thread of its own. */
 #include "disposal.h"
 
+#include "stay-loaded.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -44,24 +46,37 @@ struct disposal {
 /* Threads for one kind of work. Memory has its own, because freeing it takes processor time only: it must not stay
  * until peers allow other descriptors to be closed. */
 struct pool {
-    struct disposal *waiting; /* those for which there was no thread. The next that starts or becomes free takes them */
+    pthread_mutex_t mutex; /* guards all of it; held for a few instructions only */
+    struct disposal *first, *last;
     unsigned threads;
     unsigned most_threads;
 };
 
-static struct pool for_memory = {.most_threads = 4};
-static struct pool for_others = {.most_threads = 64}; /* a peer can make each of them wait */
+static struct pool for_memory = {.mutex = PTHREAD_MUTEX_INITIALIZER, .most_threads = 4};
+/* A peer can make each of these threads wait. */
+static struct pool for_others = {.mutex = PTHREAD_MUTEX_INITIALIZER, .most_threads = 64};
 
 static unsigned unfinished; /* those that wait, or that a thread is working on */
 
-/* A forked child has none of the threads. */
-static void forget_others(void) {
-    for_memory.waiting = for_others.waiting = NULL;
+static void lock_pools(void) {
+    pthread_mutex_lock(&for_memory.mutex);
+    pthread_mutex_lock(&for_others.mutex);
+}
+
+static void unlock_pools(void) {
+    pthread_mutex_unlock(&for_others.mutex);
+    pthread_mutex_unlock(&for_memory.mutex);
+}
+
+/* A forked child has none of the threads, and the descriptors are its parent's. */
+static void forget_all(void) {
+    for_memory.first = for_others.first = NULL;
     unfinished = for_memory.threads = for_others.threads = 0;
+    unlock_pools();
 }
 
 static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, forget_others);
+    pthread_atfork(lock_pools, unlock_pools, forget_all);
 }
 
 /* Close a descriptor. Only a thread that may wait calls this. */
@@ -78,68 +93,31 @@ static void run(const struct disposal *this) {
         munmap(this->memory, this->bytes);
 }
 
-/* Let a list wait for a thread. */
-static void wait_for_thread(struct pool *pool, struct disposal *first) {
-    struct disposal *last = first;
-    while (last->next)
-        last = last->next;
-    last->next = __atomic_load_n(&pool->waiting, __ATOMIC_RELAXED);
-    /* Pairs with the acquire in take_waiting(). */
-    while (!__atomic_compare_exchange_n(&pool->waiting, &last->next, first, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-        ;
+/* Take the one that has waited for longest. Or NULL: then the thread that asks ends. */
+static struct disposal *next_of(struct pool *pool) {
+    pthread_mutex_lock(&pool->mutex);
+    struct disposal *this = pool->first;
+    if (this)
+        pool->first = this->next;
+    else
+        pool->threads--;
+    pthread_mutex_unlock(&pool->mutex);
+    return this;
 }
 
-/* Take one from those that wait. Or NULL. */
-static struct disposal *take_waiting(struct pool *pool) {
-    /* Pairs with the release in wait_for_thread(). The others go back, because a thread may wait for long with one. */
-    struct disposal *these = __atomic_exchange_n(&pool->waiting, NULL, __ATOMIC_ACQUIRE);
-    if (these && these->next) {
-        wait_for_thread(pool, these->next);
-        these->next = NULL;
+static void *work(void *argument) {
+    struct pool *pool = argument;
+    for (struct disposal *this; (this = next_of(pool));) {
+        if (this->process == getpid())
+            run(this);
+        free(this);
+        __atomic_fetch_sub(&unfinished, 1, __ATOMIC_RELAXED);
     }
-    return these;
-}
-
-/* May there be one more thread? */
-static bool enter(struct pool *pool) {
-    if (__atomic_fetch_add(&pool->threads, 1, __ATOMIC_SEQ_CST) < pool->most_threads)
-        return true;
-    __atomic_fetch_sub(&pool->threads, 1, __ATOMIC_SEQ_CST);
-    return false;
-}
-
-static void retry(struct pool *pool);
-
-static void run_thread(struct pool *pool, struct disposal *these) {
-    for (;;) {
-        for (; these; these = take_waiting(pool)) {
-            /* Others may have looked while take_waiting() held what waits, and this one may take hours. */
-            if (__atomic_load_n(&pool->threads, __ATOMIC_SEQ_CST) < pool->most_threads)
-                retry(pool);
-            if (these->process == getpid())
-                run(these);
-            free(these);
-            __atomic_fetch_sub(&unfinished, 1, __ATOMIC_RELAXED);
-        }
-        __atomic_fetch_sub(&pool->threads, 1, __ATOMIC_SEQ_CST);
-        /* One may have been added since, by somebody who found no place for a thread. */
-        if (!__atomic_load_n(&pool->waiting, __ATOMIC_SEQ_CST) || !enter(pool))
-            return;
-        these = take_waiting(pool);
-    }
-}
-
-static void *free_memory(void *argument) {
-    run_thread(&for_memory, argument);
-    return NULL;
-}
-
-static void *close_others(void *argument) {
-    run_thread(&for_others, argument);
     return NULL;
 }
 
 bool disposal_start_thread(void *(*run)(void *), void *argument) {
+    stay_loaded();
     pthread_attr_t attributes;
     pthread_t thread;
     sigset_t all, before;
@@ -158,28 +136,22 @@ bool disposal_start_thread(void *(*run)(void *), void *argument) {
     return !failed;
 }
 
-/* Start a thread for it, if there may be one and it can be started. */
-static void start_or_wait(struct pool *pool, struct disposal *these) {
-    if (!enter(pool)) {
-        wait_for_thread(pool, these);
-        if (__atomic_load_n(&pool->threads, __ATOMIC_SEQ_CST) < pool->most_threads)
-            retry(pool); /* all of them have looked before it was added */
+/* If something waits, start a thread for it, unless there are as many as there may be. None can be started while a peer
+ * has brought this process to its limit: then call this again. */
+static void start_thread(struct pool *pool) {
+    pthread_mutex_lock(&pool->mutex);
+    bool may_start = pool->first && pool->threads < pool->most_threads;
+    if (may_start)
+        pool->threads++;
+    pthread_mutex_unlock(&pool->mutex);
+    if (!may_start || disposal_start_thread(work, pool))
         return;
-    }
-    if (disposal_start_thread(pool == &for_memory ? free_memory : close_others, these))
-        return;
-    __atomic_fetch_sub(&pool->threads, 1, __ATOMIC_SEQ_CST);
-    wait_for_thread(pool, these);
+    pthread_mutex_lock(&pool->mutex);
+    pool->threads--;
+    pthread_mutex_unlock(&pool->mutex);
 }
 
-static void retry(struct pool *pool) {
-    struct disposal *these = __atomic_load_n(&pool->waiting, __ATOMIC_RELAXED) ? take_waiting(pool) : NULL;
-    if (these)
-        start_or_wait(pool, these);
-}
-
-/* Leave it to another thread. It waits while the pool has no place for one, or while none can be started because a peer
- * has brought this process to its limit. */
+/* Leave it to a thread of the pool. */
 static void dispose_elsewhere(struct pool *pool, const int *fds, size_t count, void *memory, size_t bytes) {
     int reason = errno;
     struct disposal *these = malloc(sizeof *these + count * sizeof fds[0]);
@@ -197,7 +169,14 @@ static void dispose_elsewhere(struct pool *pool, const int *fds, size_t count, v
     *these = (struct disposal){.process = getpid(), .memory = memory, .bytes = bytes, .count = count};
     for (size_t i = 0; i < count; i++)
         these->fds[i] = fds[i];
-    start_or_wait(pool, these);
+    pthread_mutex_lock(&pool->mutex);
+    if (pool->first)
+        pool->last->next = these;
+    else
+        pool->first = these;
+    pool->last = these;
+    pthread_mutex_unlock(&pool->mutex);
+    start_thread(pool);
     errno = reason;
 }
 
@@ -227,13 +206,20 @@ unsigned disposal_unfinished(void) {
 
 void disposal_retry(void) {
     int reason = errno;
-    retry(&for_memory);
-    retry(&for_others);
+    start_thread(&for_memory);
+    start_thread(&for_others);
     errno = reason;
 }
 
 void disposal_close_later(int fd) {
-    dispose_elsewhere(&for_others, &fd, 1, NULL, 0);
+    int reason = errno;
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (copy >= 0)
+        close(fd); /* not the last reference, so at once */
+    else
+        copy = fd;
+    dispose_elsewhere(&for_others, &copy, 1, NULL, 0);
+    errno = reason;
 }
 
 void disposal_unmap_later(void *memory, size_t bytes) {
@@ -284,7 +270,7 @@ bool disposal_empty(int fd) {
         return errno == ENOTSOCK || errno == EBADF;
     if (hides_packets(fd))
         return false;
-    for (int i = 0; i < MOST_PACKETS; i++) {
+    for (int dropped = 0;;) {
         struct iovec data = {NULL, 0}; /* as in disposal_drop() */
         struct msghdr message = {
             .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
@@ -293,11 +279,10 @@ bool disposal_empty(int fd) {
                 return true;
             continue;
         }
-        if (message.msg_flags & MSG_CTRUNC)
-            return false;
-        if (message.msg_controllen == 0)
+        if (message.msg_controllen == 0 && !(message.msg_flags & MSG_CTRUNC))
             return true; /* the end */
+        if (message.msg_flags & MSG_CTRUNC || dropped++ == MOST_PACKETS)
+            return false;
         disposal_drop(fd);
     }
-    return false;
 }

@@ -26,16 +26,16 @@ void disposal_close_received(const int *fds, size_t count, bool is_mapped);
 /* Take the packet that was peeked at. */
 void disposal_drop(int fd);
 /* Take the packets that wait in a connected socket, and leave SO_PASSCRED set. False: descriptors wait in it, there are
- * more packets than a peer has reason to send (two), or some of them cannot be seen. Descriptors are never received,
- * because a process at its limit of descriptors receives them only in part, and the kernel would close the others on
- * this thread. */
+ * more than the two packets that a peer may have reason to send, or some of them cannot be seen. Descriptors are never
+ * received, because a process at its limit of descriptors receives them only in part, and the kernel would close the
+ * others on this thread. */
 bool disposal_empty(int fd);
 /* How much is left to other threads: descriptors, lists of them, and mappings? A peer can make some of it last. */
 unsigned disposal_unfinished(void);
 /* Start a thread for what had to wait because none could be started. Call it now and then. */
 void disposal_retry(void);
-/* Close a descriptor on a thread of its own. What waits in a socket is closed with it: it is not received first, so it
- * takes no numbers of this process, however long the thread waits. */
+/* Close a descriptor on a thread of its own; its number is free at once, if possible. What waits in a socket is closed
+ * with it: it is not received first, so it takes no numbers of this process, however long the thread waits. */
 void disposal_close_later(int fd);
 /* Unmap memory on a thread of its own. */
 void disposal_unmap_later(void *memory, size_t bytes);

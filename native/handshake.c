@@ -177,7 +177,7 @@ void handshake_refuse_descriptors(int fd) {
 }
 
 /* Let the kernel refuse further descriptors, if it can, and take the packets that were sent before. False: descriptors
- * wait in the socket, or hundreds of packets. Nobody sleeps before the end of the handshake, so no ring that is taken
+ * wait in the socket, or more than two packets. Nobody sleeps before the end of the handshake, so no ring that is taken
  * here was needed. */
 static bool refuse_descriptors(int fd) {
     int off = 0;

@@ -89,6 +89,7 @@ class Arrivals {
         this.#setAside(size, kind);
       }
     } catch (error) {
+      connection.ringForRoom();
       connection.fail(error);
     }
     connection.ringForRoom();
@@ -97,7 +98,10 @@ class Arrivals {
     return -1;
   }
 
-  /** A search is over. It rings the doorbell once: a peer can make that slow, and ask for it after every frame. @param {number} size */
+  /**
+   * A search is over. It rings the doorbell once at most: a peer can make that slow, and claim a new sleep after each frame.
+   * @param {number} size what peek() returns
+   */
   #found(size) {
     this.#connection.ringForRoom();
     return size;
@@ -228,14 +232,17 @@ class Arrivals {
     if (this.hasInbox || !this.#connection.isReadable) return maxBytes;
     const reader = this.#reader;
     let left = maxBytes;
-    while (batch.length < max && left > 0) {
-      const size = reader.peekMessage();
-      if (size < 0) break;
-      batch.push(memory.copy(reader, reader.payloadOffset(), size, 0));
-      reader.consume(size);
-      left -= size + INBOX_OVERHEAD_BYTES;
+    try {
+      while (batch.length < max && left > 0) {
+        const size = reader.peekMessage();
+        if (size < 0) break;
+        batch.push(memory.copy(reader, reader.payloadOffset(), size, 0));
+        reader.consume(size);
+        left -= size + INBOX_OVERHEAD_BYTES;
+      }
+    } finally {
+      this.#connection.ringForRoom(); // once at most, as in #found()
     }
-    this.#connection.ringForRoom(); // once, as in #found()
     return left;
   }
 

@@ -4,6 +4,7 @@
 const { isUint8Array } = require('node:util').types;
 const { Arrivals } = require('./arrivals.js');
 const { receiveBlocking } = require('./blocking.js');
+const { nextTick } = require('./clock.js');
 const { Connection } = require('./connection.js');
 const { Cursor } = require('./cursor.js');
 const { CrossingsError } = require('./errors.js');
@@ -42,6 +43,7 @@ class Channel {
   #options;
   /** @type {(state: typeof STATE_NAMES[number]) => void} */ #resolveClosed = () => {};
   /** @type {Promise<void> | undefined} */ #closing;
+  /** @type {Set<import('node:stream').Duplex>} */ #streams = new Set();
 
   /**
    * Use listen(), connect(), channelPair() or openChannel().
@@ -371,7 +373,9 @@ class Channel {
    */
   toDuplex(options) {
     if (this.#connection.state === CLOSED) this.#connection.throwError();
-    return toDuplex(/** @type {any} */ (this), (signal) => this.#incoming.next(signal), options);
+    const stream = toDuplex(/** @type {any} */ (this), (signal) => this.#incoming.next(signal), options);
+    this.#streams.add(stream);
+    return stream.once('close', () => this.#streams.delete(stream));
   }
 
   /**
@@ -439,6 +443,8 @@ class Channel {
   close() {
     try {
       this.#closing ??= this.#close();
+      // Later: if one has a read or a write in progress, its error comes first, for example that the peer has died.
+      for (const stream of this.#streams) nextTick(() => stream.destroy());
       return this.#closing;
     } catch (error) {
       return Promise.reject(error); // the stack is full: the next call goes on

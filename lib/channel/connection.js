@@ -91,7 +91,7 @@ class Connection {
   /** Start to watch the socket. Called when the channel is complete: nothing after it may fail. */
   watch() {
     this.#bell.watch(this.#onDoorbell);
-    if (openConnections.size === 0) process.on('exit', publishAtExit).prependListener('beforeExit', turn.ends);
+    if (openConnections.size === 0) process.on('exit', publishAtExit).prependListener('beforeExit', turn.programEnds);
     openConnections.add(this);
   }
 
@@ -187,6 +187,11 @@ class Connection {
     this.flush();
     this.reader.announceRest();
     this.ringForRoom();
+  }
+
+  /** Do system calls for this peer take long? */
+  get isSlow() {
+    return this.#bell.isSlow;
   }
 
   ring() {
@@ -325,7 +330,7 @@ class Connection {
   #enter(state) {
     this.state = state;
     if (openConnections.delete(this) && openConnections.size === 0)
-      process.off('exit', publishAtExit).off('beforeExit', turn.ends);
+      process.off('exit', publishAtExit).off('beforeExit', turn.programEnds);
     this.#onState(state);
   }
 

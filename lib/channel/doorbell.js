@@ -14,6 +14,7 @@ const turn = require('./turn.js');
  * @property {(yes: boolean) => void} keepAlive does watching keep the process alive? At first it does not
  * @property {() => boolean} ring wakes the peer; false if the peer may sleep on, because a system call failed
  * @property {() => boolean} isConnected takes the rings that have arrived. Throws ERR_PEER_CORRUPT if the peer broke the protocol
+ * @property {boolean} isSlow do system calls for the peer take long?
  * @property {() => void} [polled] a loop of try calls has found nothing for long
  * @property {(timeoutMs: number) => boolean} wait blocks this thread until the peer rings; true if it did
  * @property {() => void} stopWatching
@@ -24,14 +25,20 @@ const turn = require('./turn.js');
 /** @implements {Bell} */
 class Doorbell {
   #fd;
+  #times;
   /** @type {import('./native.js').Poller | undefined} */ #poller;
   #onRing = () => {};
   unreferenced = true; // see resumeNext() in turn.js
   cannotBlock = null;
 
-  /** @param {number} fd a connected socket */
-  constructor(fd) {
+  /** @param {number} fd a connected socket @param {InstanceType<typeof turn.CallTimes>} [times] of the calls on it */
+  constructor(fd, times = new turn.CallTimes()) {
     this.#fd = fd;
+    this.#times = times;
+  }
+
+  get isSlow() {
+    return this.#times.isSlow;
   }
 
   /** @param {() => void} onRing */
@@ -41,7 +48,7 @@ class Doorbell {
   }
 
   #rang() {
-    if (turn.mayAnswer()) return this.#onRing();
+    if (!this.isSlow && turn.mayAnswer()) return this.#onRing();
     this.#poller?.suspend();
     turn.resumeNext(this);
   }
@@ -64,7 +71,7 @@ class Doorbell {
   ring() {
     const before = now();
     const rang = native.ring(this.#fd);
-    turn.countBell(now() - before);
+    this.#times.count(now() - before);
     return rang;
   }
 
@@ -76,7 +83,7 @@ class Doorbell {
       const { code, message } = /** @type {any} */ (error);
       throw code === 'ERR_PEER_CORRUPT' ? new CrossingsError(code, `${message}.`) : error;
     } finally {
-      turn.countBell(now() - before);
+      this.#times.count(now() - before);
     }
   }
 
@@ -92,7 +99,9 @@ class Doorbell {
 
   close() {
     this.stopWatching();
+    const before = now();
     native.closeFd(this.#fd);
+    this.#times.count(now() - before);
     return undefined;
   }
 

@@ -74,6 +74,8 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   let isReferenced = true;
   let inUse = false;
   let ended = false;
+  let isLate = false; // its time is over
+  const times = new turn.CallTimes();
   const peer = { uid: -1, pid: -1 };
   /** @type {(channel: AChannel) => void} */
   let resolve;
@@ -115,13 +117,15 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   }
 
   function onReadable() {
-    if (turn.mayAnswer()) return answer();
+    if (!times.isSlow && turn.mayAnswer()) return answer();
     poller?.suspend();
     turn.resumeNext(later);
   }
 
-  function resumeNow() {
+  /** Called in a later turn. */
+  function resume() {
     if (ended) return;
+    if (isLate) return timedOut();
     poller?.resume();
     answer();
   }
@@ -130,7 +134,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   function counted(work) {
     const before = now();
     work();
-    turn.countBell(now() - before);
+    times.count(now() - before);
   }
 
   function answer() {
@@ -167,7 +171,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
         sendHello(mine);
       }
       end();
-      resolve(new Channel({ bell: new Doorbell(fd), mine, peer: theirs, ...peer }, options));
+      resolve(new Channel({ bell: new Doorbell(fd, times), mine, peer: theirs, ...peer }, options));
     } catch (error) {
       if (theirs) native.releaseRegion(theirs.handle, theirs.buffer);
       ended = false;
@@ -176,10 +180,12 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   }
 
   function timedOut() {
-    const error = () => new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`);
-    if (turn.mayAnswer()) return counted(() => refuse(error()));
-    timeout = timer(timedOut, 1);
-    if (!isReferenced) timeout?.unref();
+    if (isLate || (!times.isSlow && turn.mayAnswer())) {
+      const error = new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`);
+      return counted(() => refuse(error));
+    }
+    isLate = true;
+    turn.resumeNext(later);
   }
 
   /** Repeat an attempt that fails for lack of descriptors, as long as the server can release some. @template T @param {() => T} attempt @returns {T} */
@@ -221,9 +227,12 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   }
 
   const later = {
-    resume: resumeNow,
+    resume,
     get unreferenced() {
       return !isReferenced;
+    },
+    get isSlow() {
+      return times.isSlow;
     },
   };
   const self = {

@@ -111,6 +111,11 @@ class Pump {
     );
   }
 
+  /** See turn.js. */
+  get isSlow() {
+    return this.#connection.isSlow;
+  }
+
   /** In the lookout, more may be awaited than refusals now, and the next look may depend on a timer that does not keep the process alive. */
   #lookForMore() {
     if (this.#requests.responder.refusals > 0) lookout.schedule();
@@ -303,7 +308,7 @@ class Pump {
 
   #mayEnterLookout() {
     if (turn.isSpent() || !this.#connection.isOpen) return false;
-    return this.#pacer.always || (!this.#looked && this.#pacer.mayLook);
+    return this.#pacer.always || (!this.#looked && !this.#connection.isSlow && this.#pacer.mayLook);
   }
 
   /**

@@ -82,11 +82,12 @@ class Server {
    * handshakes run concurrently, so an unresponsive client does not delay the others.
    */
   #acceptClients() {
-    for (let accepted = 0; accepted < ACCEPTS_PER_TURN && !this.#closed && turn.mayAnswer(); accepted++) {
+    for (let accepted = 0; accepted < ACCEPTS_PER_TURN && !this.#closed; accepted++) {
+      if (accepted > 0 && !turn.mayAnswer()) return; // but one in any case: others may use up each turn
       if (this.#ready.length >= MAX_UNACCEPTED) return this.#clients.pause(); // further clients wait in the kernel's queue
       const before = now();
       const goesOn = this.#acceptClient();
-      turn.countBell(now() - before); // a client can make the kernel take milliseconds for its handshake, and for its end
+      turn.countCalls(now() - before); // a client can make the kernel take milliseconds for its handshake, and for its end
       if (!goesOn) return;
     }
   }

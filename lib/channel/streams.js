@@ -30,7 +30,7 @@ function toDuplex(channel, next, options = {}) {
       next(stop.signal).then(
         // Not in the promise's reaction: an error thrown by a listener would become an unhandled rejection.
         (result) => nextTick(deliver, result),
-        (error) => this.destroy(isOver() ? undefined : error),
+        (error) => this.destroy(isOver(error) ? undefined : error),
       );
     },
     write(chunk, encoding, done) {
@@ -38,7 +38,7 @@ function toDuplex(channel, next, options = {}) {
       sendAll(bytes).then(
         () => nextTick(done),
         (error) => {
-          if (isOver()) duplex.destroy(); // then the error reaches the caller of write() only
+          if (isOver(error)) duplex.destroy(); // without the error, which only the callback of write() gets
           nextTick(done, error);
         },
       );
@@ -52,14 +52,11 @@ function toDuplex(channel, next, options = {}) {
     },
   });
 
-  channel.closed.then((end) => {
-    if (end === 'closed') duplex.destroy(); // also if it does nothing now
-  });
   return duplex;
 
-  /** Has this side ended the channel, by the stream or by close()? Then what was in progress has not failed. */
-  function isOver() {
-    return stop.signal.aborted || channel.state === 'closed';
+  /** Has this side ended what was in progress, by destroy() or by close() of the channel? Then it has not failed. @param {any} error */
+  function isOver(error) {
+    return stop.signal.aborted || (channel.state === 'closed' && error?.code === 'ERR_CLOSED');
   }
 
   /** @param {IteratorResult<any, undefined>} result */

@@ -8,25 +8,28 @@ const { callUnreferenced, now, setImmediate } = require('./clock.js');
 const TURN_MS = 0.12; // about two hundred fast round trips; a turn of the event loop takes about 10 µs and three system calls
 const CHECK_MS = 0.05;
 const MAX_BETWEEN_READINGS = 64;
-const FIRST_BETWEEN_READINGS = 4; // at most, in each turn: what the loop's body does may take longer than in the turn before
+const FEW_BETWEEN_READINGS = 4; // at most, at the start of a turn: a loop's body may take longer than it did in the turn before
 const BELLS_PER_TURN = 32; // at most twice as many; a peer that rings all the time makes one of them take about 20 µs
 const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and signing it about 40
 
-/** @typedef {{resume: () => void, unreferenced: boolean}} Resumable */
+/** @typedef {{resume: () => void, unreferenced: boolean, isSlow?: boolean}} Resumable isSlow: system calls on its peer's socket take long */
 
 /** @type {any} starts the next turn */ let immediate;
-let isEnding = false; // see ends()
+let isProgramEnding = false; // see programEnds()
 
 let stride = 1; // messages between two readings of the clock
 let left = 1; // messages until the next reading
 let readAt = 0;
+let readings = 0; // of the clock in this turn
 let endsAt = 0; // 0: the clock has not been read in this turn
 let spent = false;
-let bells = 0; // doorbells that were answered since the last start(), and steps of handshakes
-let bellsMs = 0; // what the calls on their sockets took
+let bells = 0; // doorbells answered, clients accepted, and steps of handshakes since the last start()
+let bellsMs = 0; // what these took
 let shared = false; // more than one channel was resumed in this turn
 /** @type {Set<Resumable>} */
 const queued = new Set(); // resumed in the next turn
+/** @type {Set<Resumable>} */
+const slow = new Set(); // one of them is resumed in each turn
 /** @type {Set<Resumable>} */
 const delayed = new Set(); // resumed by an unreferenced timer
 let isDelaying = false; // it was started
@@ -40,6 +43,7 @@ function take() {
 function readClock() {
   if (spent) return false;
   let time = now();
+  readings++;
   if (endsAt === 0) {
     time = start();
   } else if (time - readAt > CHECK_MS) {
@@ -56,11 +60,11 @@ function readClock() {
 /** Would take() return true? Counts as a message, too, but leaves at least one: it is asked between two channels. */
 const isTimeLeft = () => (--left > 1 ? !spent : readClock());
 
-/** The first reading in this turn. @returns {number} its time */
+/** The first reading in this turn. What starts the next turn keeps the process alive, unless the program ends. @returns {number} its time */
 function start() {
   immediate = setImmediate(begin); // even if the budget is never spent
   // Otherwise a listener of 'beforeExit' that sends a message would be called for ever.
-  if (isEnding && queued.size === 0) immediate?.unref?.();
+  if (isProgramEnding && queued.size + slow.size === 0) immediate?.unref?.();
   bells = 0;
   bellsMs = 0;
   readAt = now(); // only now: a hook of async_hooks may take longer than a turn, and each turn would be spent before it begins
@@ -71,10 +75,40 @@ function start() {
 /** Start a new turn. */
 function begin() {
   endsAt = 0;
-  isEnding = false;
+  isProgramEnding = false;
+  beginBudget();
+  try {
+    resumeAll(queued);
+  } finally {
+    resumeSlow();
+  }
+}
+
+function beginBudget() {
   spent = false;
-  left = stride = Math.min(stride, FIRST_BETWEEN_READINGS);
-  resumeAll(queued);
+  if (readings > 1) stride = Math.min(stride, FEW_BETWEEN_READINGS); // not with a message now and then: each would end a turn
+  readings = 0;
+  left = stride;
+}
+
+/**
+ * Resume one whose system calls take long. It has a budget of its own, after that of all others: otherwise a few peers could use up
+ * the time of each turn.
+ */
+function resumeSlow() {
+  const [first] = slow;
+  if (first === undefined) return;
+  slow.delete(first);
+  const before = bellsMs;
+  if (endsAt !== 0) endsAt = now() + TURN_MS;
+  spent = false;
+  left = 1;
+  try {
+    first.resume();
+  } finally {
+    bellsMs = before; // further doorbells may be answered in this turn
+    if (slow.size > 0 && endsAt === 0) start();
+  }
 }
 
 /**
@@ -105,8 +139,7 @@ function resumeAll(waiting) {
  */
 function beginDelayed() {
   isDelaying = false;
-  spent = false;
-  left = stride = Math.min(stride, FIRST_BETWEEN_READINGS);
+  beginBudget();
   if (endsAt !== 0) endsAt = now() + TURN_MS;
   resumeAll(delayed);
 }
@@ -128,8 +161,21 @@ function mayAnswer() {
   return true;
 }
 
-/** Calls on a peer's socket were made: it rang, was rung, or is being connected. @param {number} ms what that took */
-function countBell(ms) {
+/** What the system calls on one peer's socket take: it rang, was rung, or is being connected. */
+class CallTimes {
+  #wasSlow = false;
+  isSlow = false; // the last two took long; a single one may have been interrupted by another process
+
+  /** @param {number} ms */
+  count(ms) {
+    countCalls(ms);
+    this.isSlow = this.#wasSlow && ms > TURN_MS;
+    this.#wasSlow = ms > TURN_MS;
+  }
+}
+
+/** System calls on the socket of a peer took so long. @param {number} ms */
+function countCalls(ms) {
   bellsMs += ms;
   if (ms > CHECK_MS) left = 1;
 }
@@ -163,17 +209,17 @@ const isShared = () => shared || queued.size > 1;
 
 /** Calls `resumable.resume()` in the next turn of the event loop. @param {Resumable} resumable */
 function resumeNext(resumable) {
-  if (queued.has(resumable)) return;
+  if (queued.has(resumable) || slow.has(resumable)) return;
   if (resumable.unreferenced) {
     // An immediate would keep the process alive.
     if (!isDelaying) delayTurn();
     delayed.add(resumable);
     return;
   }
-  queued.add(resumable);
+  (resumable.isSlow ? slow : queued).add(resumable);
   // If the clock has not been read in this turn, fix its end now, so that the next turn is sure to start.
   if (endsAt === 0) start();
-  else if (isEnding) immediate?.ref?.();
+  else if (isProgramEnding) immediate?.ref?.();
 }
 
 /** `resumable` keeps the process alive from now on. If it is to be resumed, that must happen even if nothing else does. @param {Resumable} resumable */
@@ -189,18 +235,19 @@ function nextTurn() {
 }
 
 /** The process emits 'beforeExit'. Until the next turn, only what is queued keeps it alive. */
-function ends() {
-  isEnding = true;
+function programEnds() {
+  isProgramEnding = true;
 }
 
 module.exports = {
   allow,
-  countBell,
+  CallTimes,
+  countCalls,
   take,
   mayAnswer,
   recheck,
   copies,
-  ends,
+  programEnds,
   isSpent,
   isShared,
   resumeNext,

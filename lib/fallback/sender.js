@@ -9,7 +9,7 @@ const {
   READ_POSITION_WORD,
   frameBytes,
 } = require('../channel/layout.js');
-const { copies, countBell, resumeNext, take: takeFromTurn } = require('../channel/turn.js');
+const { CallTimes, copies, resumeNext, take: takeFromTurn } = require('../channel/turn.js');
 const { RECORD, RECORD_BYTES } = require('./wire.js');
 
 const NOTHING = Buffer.alloc(0);
@@ -35,6 +35,7 @@ class Sender {
   #waitingFor = 0; // the number of the chunk that is on its way; 0: none
   #isDelayed = false; // it has arrived in the kernel, and the next one is sent in the next turn of the event loop
   unreferenced = false; // see resumeNext()
+  #times = new CallTimes();
   #onEmpty = () => {};
   #onBusy;
 
@@ -55,6 +56,11 @@ class Sender {
   /** Is a chunk on its way? */
   get isBusy() {
     return this.#waitingFor !== 0;
+  }
+
+  /** Do writes take long? */
+  get isSlow() {
+    return this.#times.isSlow;
   }
 
   /** How many chunks were written: a change means progress. */
@@ -81,7 +87,7 @@ class Sender {
       copies(used);
       const before = now();
       this.#socket.write(this.#chunk.subarray(0, used), () => this.#written(number));
-      countBell(now() - before);
+      this.#times.count(now() - before);
       if (this.#socket.writableLength === 0)
         this.#waitingFor = 0; // the kernel has it: no need to wait for the callback
       else this.#onBusy();

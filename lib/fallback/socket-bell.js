@@ -74,6 +74,11 @@ class SocketBell {
     }
   }
 
+  /** See turn.js. */
+  get isSlow() {
+    return this.#sender.isSlow;
+  }
+
   /** Does nothing that waits here keep the process alive? */
   get unreferenced() {
     return !this.#isReferenced && !this.#keepsTaking;

@@ -64,7 +64,9 @@ bool Descriptors::use(int fd) {
 
 void Descriptors::lend(int fd) {
     std::lock_guard<std::mutex> lock(table.mutex);
-    table.entries[fd] = {.owner = this, .used = true, .lent = true};
+    Entry &entry = table.entries[fd];
+    entry.owner = this;
+    entry.used = entry.lent = true;
 }
 
 int64_t Descriptors::offer(int fd) {
@@ -97,7 +99,7 @@ void Descriptors::withdraw(int64_t ticket) {
         table.entries.erase(fd);
         table.offers.erase(found);
     }
-    disposal_close_later(fd); // whoever has the other end may have put descriptors into it
+    ::close(fd); // this process has made both ends, so nobody has put anything into this one
 }
 
 /* Remove a descriptor of this thread from the table. It must still be open: its number cannot belong to anything else
@@ -122,12 +124,13 @@ void Descriptors::close(int fd) {
         ::close(listener->second.folder);
         listeners_.erase(listener);
         listener_close_socket(fd);
-    } else if (entry.lent) {
-        disposal_close_later(fd); // its maker may have put descriptors into it
     } else if (entry.inherited) {
-        // Its maker may have a copy of it, and may make each call on it that receives wait.
-        shutdown(fd, SHUT_RDWR);
+        // Its maker may have put descriptors into it, or have a copy, and so make each call on it that receives wait.
+        if (!entry.lent)
+            shutdown(fd, SHUT_RDWR);
         disposal_close_later(fd);
+    } else if (entry.lent) {
+        ::close(fd); // as in withdraw(). At once: while it is open, nobody notices the death of the process that has it
     } else {
         handshake_close(fd);
     }

@@ -52,7 +52,7 @@ class Descriptors {
         const Descriptors *owner = nullptr;
         bool used = false;
         bool lent = false;      /* another process has it, too, and goes on with it */
-        bool inherited = false; /* another process has made it, and may have a copy */
+        bool inherited = false; /* another process has made it */
     };
 
   private:

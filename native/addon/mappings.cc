@@ -51,6 +51,8 @@ void CloseDescriptor(struct region *region) {
 // pages that can be written against the limits of this process (`ulimit -d`, vm.overcommit_memory=2). So those for a
 // peer's region are as read-only as it was, and those for this side's are shared, with nobody, if there is such a
 // limit. Without one, they are private: the kernel merges neighbors, so that their number stays small.
+//
+// False: it has failed. Before Linux 6.12, nothing may be mapped there any more, and another mapping may come there.
 bool ReplaceByZeros(const Mapping *mapping) {
     const struct region &region = mapping->region;
     struct rlimit data;
@@ -61,17 +63,17 @@ bool ReplaceByZeros(const Mapping *mapping) {
                 sharing | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
-// False: the kernel has no memory for it now, such as for one mapping more when it unmaps the middle of one.
+// False: the kernel has no memory for it now, such as for one mapping more when it unmaps the middle of one. Nothing
+// was unmapped then.
 bool Clean(const Released &released) {
     Mapping *mapping = released.mapping;
-    if (released.memory) {
-        if (munmap(released.memory, released.bytes))
-            return false;
-    } else if (mapping->holders > 1 && !ReplaceByZeros(mapping)) { // if the buffer is gone, too, LetGo() unmaps
+    if (released.memory && munmap(released.memory, released.bytes))
         return false;
-    }
     if (!mapping)
         return true;
+    // If the buffer is gone, too, LetGo() unmaps.
+    if (!released.memory && mapping->holders > 1 && !ReplaceByZeros(mapping))
+        mapping->region.header = nullptr; // never touched again
     mapping->is_free = true;
     LetGo(mapping);
     return true;

@@ -4,7 +4,7 @@ const { spawn, spawnSync } = require('node:child_process');
 const { readdirSync, readlinkSync } = require('node:fs');
 const net = require('node:net');
 const { Worker } = require('node:worker_threads');
-const { closing, crossings, errorWith, library, newPath, pair, runScript, success } = require('./support.js');
+const { closing, crossings, errorWith, library, newPath, pair, runScript, success, watch } = require('./support.js');
 const { built } = require('../support.js');
 
 const { channelPair, connect, listen, openChannel } = crossings;
@@ -119,6 +119,38 @@ describe('openChannel refuses a descriptor', () => {
       expect(String(stdout)).toBe('ERR_INVALID_ARGUMENT\n');
     }
   });
+});
+
+// Another thread closed it, and until then its number could be opened, and was closed, once more. By then it was a file's.
+test('a descriptor that a channel was opened on is free once the channel is closed', async () => {
+  const PORTS = 20;
+  const pairs = Array.from({ length: PORTS }, () => channelPair());
+  const script = `
+    const { openChannel } = require(${library});
+    (async () => {
+      for (let fd = 3; fd < 3 + ${PORTS}; fd++) {
+        const channel = await openChannel(fd);
+        await channel.close();
+        const code = await openChannel(fd).catch((error) => error.code);
+        if (code !== 'ERR_INVALID_ARGUMENT') console.log(fd, code);
+      }
+    })();`;
+  const stdio = ['pipe', 'pipe', 'pipe', ...pairs.map(({ port }) => port.fd)];
+  const child = watch(spawn(process.execPath, ['-e', script], { stdio: /** @type {any} */ (stdio) }));
+  for (const { port } of pairs) port.close();
+  const channels = await Promise.all(pairs.map(({ channel }) => channel));
+  expect(await child.ended).toEqual(success);
+  await Promise.all(channels.map((channel) => channel.close()));
+});
+
+// It waited for threads that a hostile client of another server kept, and hid the death of the child.
+test('the copy of an end that a child has inherited is closed at once', async () => {
+  const before = countDescriptors();
+  const { channel, port } = channelPair();
+  expect(port.fd).toBeGreaterThan(2);
+  port.close();
+  expect(countDescriptors()).toBeLessThanOrEqual(before + 2); // the other end, and the memory that waits to be sent
+  await expect(channel).rejects.toEqual(errorWith('ERR_PEER_DIED'));
 });
 
 describe('a port that was taken for a worker', () => {

@@ -123,6 +123,7 @@ test('an error of decode in the middle of a batch goes to the next call that wai
     if (String(bytes) === 'bad') throw new Error('cannot be decoded');
     return String(bytes);
   };
+  const mocks = [jest.spyOn(turn, 'take').mockReturnValue(true), jest.spyOn(turn, 'isSpent').mockReturnValue(false)]; // no batch is cut short
   const [a, b] = await pair({}, { decode });
   const batches = b.batches();
   const [first, second, third] = [batches.next(), batches.next(), batches.next()];
@@ -133,4 +134,5 @@ test('an error of decode in the middle of a batch goes to the next call that wai
   expect(await first).toEqual({ value: ['one'], done: false });
   await expect(second).rejects.toThrow('cannot be decoded');
   expect(await third).toEqual({ value: ['two', 'three'], done: false });
+  for (const mock of mocks) mock.mockRestore();
 });

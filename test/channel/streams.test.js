@@ -1,5 +1,6 @@
 'use strict';
 // Streams over a channel: Node's Duplex and the web's readable and writable streams.
+const { rawPeer } = require('./raw-peer.js');
 const { pair, pause } = require('./support.js');
 const { message } = require('./numbered-messages.js');
 
@@ -97,6 +98,28 @@ test.each([
   await a.close();
   await closed;
   expect(failed).not.toHaveBeenCalled();
+});
+
+test.each(['closed', 'died'])('close() of the channel destroys a Node stream whose peer has %s', async (end) => {
+  const peer = await rawPeer();
+  const stream = peer.a.toDuplex();
+  peer.end(end === 'closed');
+  await peer.a.closed;
+  const closed = new Promise((resolve) => stream.once('close', resolve));
+  await peer.close();
+  await closed;
+});
+
+test('a Node stream that reads reports the death of its peer, although the channel is closed at once', async () => {
+  const peer = await rawPeer();
+  const stream = peer.a.toDuplex();
+  const failed = new Promise((resolve) => stream.once('error', resolve));
+  stream.resume();
+  peer.a.closed.then(() => peer.a.close());
+  await pause(5);
+  peer.end(false);
+  expect(await failed).toMatchObject({ code: 'ERR_PEER_DIED' });
+  await peer.close();
 });
 
 test('abort() of a web stream closes the channel, although a write waits for room', async () => {

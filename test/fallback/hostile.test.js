@@ -288,7 +288,6 @@ test('what waits to be sent is sent within the budget of a turn', async () => {
   expect(chunks).toBe(129); // all of them, and what the record has added
 });
 
-// They filled the queue of those that wait, and each newer client was dropped.
 // A peer can make the kernel walk through hundreds of thousands of its own waits whenever something is written to its socket.
 test('of channels whose sockets take long to be written to, a turn writes to few', async () => {
   const CHANNELS = 40;
@@ -324,6 +323,7 @@ test('of channels whose sockets take long to be written to, a turn writes to few
   expect(most).toBeLessThan(CHANNELS / 4);
 });
 
+// They filled the queue of those that wait, and each newer client was dropped.
 test('more silent clients than can wait do not keep out one that says hello', async () => {
   const server = closing(await listen(newPath(), OPTIONS));
   for (let i = 0; i < 700; i++) await raw(server.path);
@@ -331,7 +331,6 @@ test('more silent clients than can wait do not keep out one that says hello', as
   closing(await server.accept());
 });
 
-// The peer decided how long: 5 to 10 s, while the next channels took more.
 test('a peer that sends more to a closed channel than its ring holds is cut off', async () => {
   const { socket, channel } = await victim();
   const ended = new Promise((resolve) => socket.resume().once('close', resolve));
@@ -345,6 +344,7 @@ test('a peer that sends more to a closed channel than its ring holds is cut off'
   expect(written).toBeLessThan(16);
 });
 
+// The peer decided how long: 5 to 10 s, while the next channels took more.
 test('a channel that has ended keeps no ring, although its peer keeps the socket open', async () => {
   const { execFileSync } = require('node:child_process');
   const program = `

@@ -2,8 +2,8 @@
  * A library for LD_PRELOAD that makes system calls fail. A file of 32-bit words, named by the environment variable
  * FAULTS, says which: for each call below, in this order, a countdown and an errno. A countdown of n makes the n-th
  * call from now fail and becomes 0; 0 makes none fail; -1 makes each fail. Only the calls that crossings makes are
- * affected: mmap() of shared files, fcntl() that adds seals, open() of folders, sockets of type SOCK_SEQPACKET, and
- * what frees the memory of a region: munmap(), or mmap() in its place.
+ * affected: mmap() of shared files, munmap() of regions, fcntl() that adds seals, open() of folders, and sockets of
+ * type SOCK_SEQPACKET.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -87,8 +87,6 @@ int munmap(void *at, size_t size) {
 
 void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
     if ((flags & MAP_SHARED) && fd >= 0 && fails(MMAP))
-        return MAP_FAILED;
-    if ((flags & MAP_FIXED) && (flags & MAP_ANONYMOUS) && is_region(size) && fails(FREE))
         return MAP_FAILED;
     return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset);
 }
