@@ -31,7 +31,17 @@ const METHODS = new RegExp(
 const PROCESS_CALLS = /** @type {const} */ (['kill', 'chdir', 'umask']);
 const CHILD_CALLS = /** @type {const} */ (['spawnSync', 'execSync', 'execFileSync']);
 
-const mark = fs.existsSync; // one access(), and no exception
+const { existsSync } = fs;
+
+/** Makes one access(). It throws only if the program has dropped the right to read files. @param {string} path */
+function mark(path) {
+  try {
+    existsSync(path);
+  } catch {
+    // No mark is better than no program.
+  }
+}
+
 /** The line that created a resource. @type {WeakMap<object, Place>} */
 const lines = new WeakMap();
 /** @type {Set<number>} */
