@@ -75,3 +75,19 @@ test('a link at the name of the temporary file is not followed, and no two files
   expect(readFileSync(victim, 'utf8')).toBe('mine');
   expect(new Set(names).size).toBe(2);
 });
+
+// The measurement was made, and then lost.
+test.each(['EACCES', 'EBUSY'])('a file that cannot be replaced (%s) is written directly', async (code) => {
+  writeFileSync(file, 'old');
+  await jest.isolateModulesAsync(async () => {
+    jest.doMock('node:fs', () => ({
+      ...jest.requireActual('node:fs'),
+      renameSync() {
+        throw Object.assign(new Error(`${code}: refused, rename`), { code });
+      },
+    }));
+    await require('../lib/terminal/files.js').writeOutput(file, '{}');
+  });
+  expect(readFileSync(file, 'utf8')).toBe('{}');
+  expect(readdirSync(gone)).toEqual(['x.json']);
+});

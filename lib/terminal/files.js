@@ -155,6 +155,8 @@ function checkExtent(json) {
  */
 const temporaryBeside = (target) => join(dirname(target), `${basename(target).slice(0, 60)}.${randomUUID()}.tmp`);
 
+const NOT_REPLACEABLE = ['EACCES', 'EPERM', 'EROFS', 'EBUSY'];
+
 /** Ignores failures: the caller reports the error that came before. @param {string} path */
 function tryToRemove(path) {
   try {
@@ -164,22 +166,37 @@ function tryToRemove(path) {
   }
 }
 
+/** @param {string} target @param {string} text */
+function replaceFile(target, text) {
+  const temporary = temporaryBeside(target);
+  try {
+    writeFileSync(temporary, text, { flag: 'wx' }); // follows no link and opens no pipe that is already there
+    renameSync(temporary, target);
+  } catch (error) {
+    tryToRemove(temporary);
+    throw error;
+  }
+}
+
 /**
- * Writes a file atomically: a reader never sees half of it. A device or a pipe is written directly.
+ * Writes a file atomically: a reader never sees half of it. A device, a pipe, and a file that cannot be replaced, because its folder
+ * cannot be written or it is a mount point, are written directly.
  * @param {string} path
  * @param {string} text
  */
 function writeWhole(path, text) {
-  let temporary = null;
   try {
     const existing = statSync(path, { throwIfNoEntry: false });
-    if (existing && !existing.isFile()) return writeFileSync(path, text);
-    const target = existing ? realpathSync(path) : path; // the target of a link, not the link
-    temporary = temporaryBeside(target);
-    writeFileSync(temporary, text, { flag: 'wx' }); // follows no link and opens no pipe that is already there
-    renameSync(temporary, target);
+    if (!existing) return replaceFile(path, text);
+    if (!existing.isFile()) return writeFileSync(path, text);
+    const target = realpathSync(path); // the target of a link, not the link
+    try {
+      replaceFile(target, text);
+    } catch (error) {
+      if (!NOT_REPLACEABLE.includes(String(/** @type {NodeJS.ErrnoException} */ (error).code))) throw error;
+      writeFileSync(target, text);
+    }
   } catch (error) {
-    if (temporary) tryToRemove(temporary);
     throw cannotWrite(path, error);
   }
 }
