@@ -3,7 +3,7 @@
 // and system calls that a peer makes slow.
 const { setImmediate: turnOfLoop } = require('node:timers/promises');
 const { rawPeer } = require('./raw-peer.js');
-const { newPath, runScript } = require('./support.js');
+const { closing, newPath, runScript } = require('./support.js');
 const { channelPair, connect, listen, openChannel } = require('../../lib/index.js');
 const { KIND } = require('../../lib/channel/layout.js');
 const { native } = require('../../lib/channel/native.js');
@@ -213,7 +213,13 @@ test('others wait for few of the peers whose doorbells take long', async () => {
       for (let i = 0; i < ${SLOW}; i++) await next();
       setInterval(() => fds.forEach((fd) => native.ring(fd)), 1);
     })();`;
-  const child = runScript(script);
+  const { child, ended } = runScript(script);
+  closing({
+    async close() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  });
   const peers = [];
   for (let i = 0; i < SLOW; i++) peers.push(await server.accept());
   for (const peer of peers) peer.receive().catch(() => {}); // they end with the test
@@ -231,7 +237,6 @@ test('others wait for few of the peers whose doorbells take long', async () => {
   await a.request('x');
   const waited = calls - before;
   native.drain = drain;
-  child.child.kill('SIGKILL');
-  await Promise.all([a.close(), b.close(), server.close(), child.ended, ...peers.map((peer) => peer.close())]);
+  await Promise.all([a.close(), b.close(), server.close(), ...peers.map((peer) => peer.close())]);
   expect(waited).toBeLessThan(4 * SLOW);
 });
