@@ -150,7 +150,7 @@ class SocketBell {
 
   /** A write that is on its way keeps the process alive by itself only in Node. */
   #keep() {
-    if (this.#isStopped) return;
+    if (this.#isStopped || this.#socket.destroyed) return; // Node would wait for its connection, each time with a listener more
     if (!this.#isReferenced && !this.#sender.isBusy) this.#socket.unref();
     else this.#socket.ref();
   }
