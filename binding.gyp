@@ -11,7 +11,7 @@
     # A mechanism is one file in c-bench/ and one line in its mechanisms.c.
     'mechanisms': ["<!@(node -p \"require('fs').readdirSync('c-bench').filter((f) => f.endsWith('.c') && f !== 'mechanisms.c').map((f) => 'c-bench/' + f).join(' ')\")"],
     # The ring in plain C; does not need Node.
-    'native': ['native/disposal.c', 'native/doorbell.c', 'native/handshake.c', 'native/listener.c', 'native/region.c', 'native/stay-loaded.c'],
+    'native': ['native/disposal.c', 'native/doorbell.c', 'native/handshake.c', 'native/listener.c', 'native/region.c'],
     # What implements native/crossings.h.
     'c_interface': ['native/channel.c', 'native/messages.c', 'native/server.c', '<@(native)'],
     # Everything of crossings-prove except the hot path.

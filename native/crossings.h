@@ -18,8 +18,8 @@
  * crossings_unlisten(), which release its copies and leave the parent's alone. While a child keeps its copy of a
  * channel, the peer does not notice the parent's death.
  *
- * Plugins: an object that contains this library stays loaded after dlclose() once the library has started a thread,
- * because the thread may still be in it.
+ * Plugins: link an object that contains this library with -z nodelete. After dlclose(), a thread of the library, which
+ * closes what a peer has passed, may still be in it.
  */
 #ifndef CROSSINGS_H
 #define CROSSINGS_H

@@ -1,8 +1,6 @@
 /* Closing what a peer has passed: at once, or on a thread of its own. */
 #include "disposal.h"
 
-#include "stay-loaded.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -117,7 +115,6 @@ static void *work(void *argument) {
 }
 
 bool disposal_start_thread(void *(*run)(void *), void *argument) {
-    stay_loaded();
     pthread_attr_t attributes;
     pthread_t thread;
     sigset_t all, before;
