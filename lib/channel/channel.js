@@ -26,6 +26,8 @@ const { QuickRequests } = require('./quick-requests.js');
 const { Requests } = require('./requests.js');
 const { toDuplex, toWebStreams } = require('./streams.js');
 
+const DONE = Promise.resolve();
+
 /** @typedef {InstanceType<typeof Cursor>} ReadCursor */
 
 const REQUEST_OPTIONS = ['signal', 'timeout'];
@@ -443,8 +445,8 @@ class Channel {
   close() {
     try {
       this.#closing ??= this.#close();
-      // Later: if one has a read or a write in progress, its error comes first, for example that the peer has died.
-      for (const stream of this.#streams) nextTick(() => stream.destroy());
+      // After the reactions of all promises: the error of a read or a write in progress comes first, for example that the peer has died.
+      for (const stream of this.#streams) DONE.then(() => nextTick(() => stream.destroy()));
       return this.#closing;
     } catch (error) {
       return Promise.reject(error); // the stack is full: the next call goes on

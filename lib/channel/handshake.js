@@ -125,7 +125,10 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   /** Called in a later turn. */
   function resume() {
     if (ended) return;
-    if (isLate) return timedOut();
+    if (isLate) {
+      counted(look); // its hello may have arrived while it waited
+      return timedOut();
+    }
     poller?.resume();
     answer();
   }

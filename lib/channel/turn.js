@@ -32,6 +32,8 @@ const queued = new Set(); // resumed in the next turn
 const slow = new Set(); // one of them is resumed in each turn
 /** @type {Set<Resumable>} */
 const delayed = new Set(); // resumed by an unreferenced timer
+/** @type {Set<Resumable>} */
+const delayedSlow = new Set(); // likewise, one of them each time
 let isDelaying = false; // it was started
 
 /** Counts one message. Returns false if this turn's budget is spent: continue in the next turn. */
@@ -80,7 +82,7 @@ function begin() {
   try {
     resumeAll(queued);
   } finally {
-    resumeSlow();
+    resumeSlow(slow);
   }
 }
 
@@ -94,12 +96,13 @@ function beginBudget() {
 /**
  * Resume one whose system calls take long. It has a budget of its own, after that of all others: otherwise a few peers could use up
  * the time of each turn.
+ * @param {Set<Resumable>} waiting
  */
-function resumeSlow() {
-  const [first] = slow;
+function resumeSlow(waiting) {
+  const [first] = waiting;
   if (first === undefined) return;
-  slow.delete(first);
-  const before = bellsMs;
+  waiting.delete(first);
+  const before = endsAt === 0 ? 0 : bellsMs; // of this turn
   if (endsAt !== 0) endsAt = now() + TURN_MS;
   spent = false;
   left = 1;
@@ -108,6 +111,7 @@ function resumeSlow() {
   } finally {
     bellsMs = before; // further doorbells may be answered in this turn
     if (slow.size > 0 && endsAt === 0) start();
+    if (delayedSlow.size > 0 && !isDelaying) delayTurn();
   }
 }
 
@@ -141,7 +145,11 @@ function beginDelayed() {
   isDelaying = false;
   beginBudget();
   if (endsAt !== 0) endsAt = now() + TURN_MS;
-  resumeAll(delayed);
+  try {
+    resumeAll(delayed);
+  } finally {
+    resumeSlow(delayedSlow);
+  }
 }
 
 function delayTurn() {
@@ -213,7 +221,8 @@ function resumeNext(resumable) {
   if (resumable.unreferenced) {
     // An immediate would keep the process alive.
     if (!isDelaying) delayTurn();
-    delayed.add(resumable);
+    if (!delayed.has(resumable) && !delayedSlow.has(resumable))
+      (resumable.isSlow ? delayedSlow : delayed).add(resumable);
     return;
   }
   (resumable.isSlow ? slow : queued).add(resumable);
@@ -224,7 +233,7 @@ function resumeNext(resumable) {
 
 /** `resumable` keeps the process alive from now on. If it is to be resumed, that must happen even if nothing else does. @param {Resumable} resumable */
 function reference(resumable) {
-  if (delayed.delete(resumable)) resumeNext(resumable);
+  if (delayed.delete(resumable) || delayedSlow.delete(resumable)) resumeNext(resumable);
 }
 
 /** Fulfilled in the next turn of the event loop. @returns {Promise<void>} */
