@@ -47,8 +47,8 @@ function throwIfAborted(signal) {
 }
 
 /**
- * What to call when a signal is aborted, and the listener that does it. A signal gets one listener for all calls: adding and removing one takes time in proportion
- * to those that are there, and Node 20 warns of more than ten.
+ * What to call when a signal is aborted, and the listener that does it. A signal gets one listener for all calls: adding and removing
+ * one takes time in proportion to those that are there, and Node 20 warns of more than ten.
  * @type {WeakMap<AbortSignal, {calls: Set<(reason: unknown) => void>, listener: () => void}>}
  */
 const callsOf = new WeakMap();

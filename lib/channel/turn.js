@@ -88,7 +88,7 @@ function begin() {
 
 function beginBudget() {
   spent = false;
-  if (readings > 1) stride = Math.min(stride, FEW_BETWEEN_READINGS); // not with a message now and then: each would end a turn
+  if (readings > 1) stride = Math.min(stride, FEW_BETWEEN_READINGS); // not for a message now and then: each would start a turn
   readings = 0;
   left = stride;
 }
