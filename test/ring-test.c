@@ -376,7 +376,9 @@ static void invalid_regions_are_refused(void) {
     snprintf(path, sizeof path, "/proc/self/fd/%d", mine.fd);
     for (int mode = O_WRONLY; mode <= 3; mode += 2) { /* 3: for nothing but ioctl() */
         EXPECT((file = open(path, mode)) >= 0);
-        EXPECT(region_map_peer(&peer, file, RING_MAX_CAPACITY) == REGION_NOT_READABLE);
+        bool was_opened_so =
+            (fcntl(file, F_GETFL) & O_ACCMODE) == mode; /* qemu opens it for reading instead of with 3 */
+        EXPECT(!was_opened_so || region_map_peer(&peer, file, RING_MAX_CAPACITY) == REGION_NOT_READABLE);
         close(file);
     }
     region_release(&mine);
