@@ -2,6 +2,7 @@
 #include "signals.h"
 
 #include <signal.h>
+#include <stddef.h>
 
 void reset_signals(void) {
     sigset_t used;
