@@ -27,6 +27,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     for (;;) {
       const message = attemptUntil(attempt, connection.reader, Math.min(now() + spinMs, deadline));
       if (message !== PENDING) return message;
+      connection.resume(); // a ring that was put off
       connection.answerDoorbell();
       serveSenders(); // pending sends cannot make progress on the event loop while this thread is blocked
       const last = attempt();

@@ -58,6 +58,8 @@ class Connection {
   #refed = false;
   #hungUp = false;
   #isUnrung = false; // the doorbell could not be rung, and the peer may be asleep
+  #isPutOff = false; // the doorbell is rung in a later turn
+  unreferenced = false; // see resumeNext() in turn.js
   #asleep = 0; // what my region announces that this side is sleeping for: FOR_... bits
   #onEnd;
   #onState;
@@ -195,13 +197,27 @@ class Connection {
   }
 
   ring() {
+    if (turn.mayRing()) return this.#ringNow();
+    // Code outside of any turn's order, such as timers of the program, may send thousands of messages to a peer that makes ringing slow.
+    this.writer.rung = this.reader.rung = 0; // so that the next message rings again: no sleep has an even number
+    this.#isPutOff = true;
+    turn.resumeNext(this);
+  }
+
+  #ringNow() {
     if (this.#hungUp) return; // the peer has gone
+    this.#isPutOff = false;
     this.doorbellsRung++;
     if (this.#bell.ring()) return;
-    this.writer.rung = this.reader.rung = 0; // so that the next message rings again: no sleep has an even number
+    this.writer.rung = this.reader.rung = 0;
     if (this.#isUnrung) return;
     this.#isUnrung = true;
     callUnreferenced(() => this.ringAgain(), RING_RETRY_MS);
+  }
+
+  /** Called in a later turn, or before this thread blocks: ring the doorbell if that was put off. */
+  resume() {
+    if (this.#isPutOff) this.#ringNow();
   }
 
   /** Ring the doorbell if ringing it has failed: the peer may sleep on, and no other message may follow. */
@@ -276,6 +292,7 @@ class Connection {
 
   /** A loop of try calls has found nothing for long: check for the peer's end. */
   polled() {
+    this.resume();
     this.ringAgain();
     if (!this.checkPeer()) this.#bell.polled?.();
   }

@@ -9,6 +9,8 @@ const TURN_MS = 0.12; // about two hundred fast round trips; a turn of the event
 const CHECK_MS = 0.05;
 const MAX_BETWEEN_READINGS = 64;
 const FEW_BETWEEN_READINGS = 4; // at most, at the start of a turn: a loop's body may take longer than it did in the turn before
+const SLOW_MS = 0.5; // a wake-up on another core of a busy virtual machine seldom takes longer
+const MOST_RINGS_MS = 20; // of a turn, see mayRing()
 const BELLS_PER_TURN = 32; // at most twice as many; a peer that rings all the time makes one of them take about 20 µs
 const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and signing it about 40
 
@@ -169,6 +171,17 @@ function mayAnswer() {
   return true;
 }
 
+/**
+ * May one more doorbell be rung in this turn? If not, use resumeNext(). In code that the event loop does not call, nothing else ends a
+ * turn, so rings may take half of a long turn: a peer must not sleep while this thread computes for an hour.
+ */
+function mayRing() {
+  if (bellsMs < MOST_RINGS_MS) return true;
+  if (endsAt !== 0) return bellsMs < MOST_RINGS_MS + (now() - endsAt) / 2;
+  start(); // these rang in one turn, or in many, as above
+  return true;
+}
+
 /** What the system calls on one peer's socket take: it rang, was rung, or is being connected. */
 class CallTimes {
   #wasSlow = false;
@@ -177,8 +190,8 @@ class CallTimes {
   /** @param {number} ms */
   count(ms) {
     countCalls(ms);
-    this.isSlow = this.#wasSlow && ms > TURN_MS;
-    this.#wasSlow = ms > TURN_MS;
+    this.isSlow = this.#wasSlow && ms > SLOW_MS;
+    this.#wasSlow = ms > SLOW_MS;
   }
 }
 
@@ -254,6 +267,7 @@ module.exports = {
   countCalls,
   take,
   mayAnswer,
+  mayRing,
   recheck,
   copies,
   programEnds,

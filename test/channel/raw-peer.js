@@ -1,7 +1,13 @@
 'use strict';
 // A channel whose peer keeps to the layout of the ring and nothing else: a test decides about each of its frames.
 const { createHook } = require('node:async_hooks');
-const { CLOSED_WORD, HEADER_BYTES, KIND, WAITING_FOR_ROOM_WORD } = require('../../lib/channel/layout.js');
+const {
+  CLOSED_WORD,
+  HEADER_BYTES,
+  KIND,
+  WAITING_FOR_DATA_WORD,
+  WAITING_FOR_ROOM_WORD,
+} = require('../../lib/channel/layout.js');
 const { RingReader } = require('../../lib/channel/ring-reader.js');
 const { RingWriter } = require('../../lib/channel/ring-writer.js');
 const { channelPair } = require('../../lib/index.js');
@@ -45,6 +51,10 @@ async function rawPeer(options = {}) {
     /** Claim to sleep until there is room. */
     claimToWaitForRoom() {
       Atomics.add(words, WAITING_FOR_ROOM_WORD, 1);
+    },
+    /** Claim to sleep until there is a message. */
+    claimToWaitForData() {
+      Atomics.add(words, WAITING_FOR_DATA_WORD, 1);
     },
     /** Write a frame with an invalid size. */
     sendInvalid() {
