@@ -12,6 +12,7 @@ const { Sender } = require('./sender.js');
 
 const ON_ITS_WAY_BYTES = 2 ** 20; // in the socket, at most
 const LINGER_MS = 5000; // how long a closed channel waits for a peer that takes nothing
+const LOOKS = 10; // in this time: if this process was stopped for long, the peer was not asked, and only one look is lost
 const NO_WORDS = new Int32Array(0);
 const POLL_MS = 1000; // how long a loop may poll without returning to the event loop
 
@@ -218,10 +219,12 @@ class SocketBell {
     this.#isClosed = true;
     socket.resume();
     let seen = this.#sender.chunks;
+    let inVain = 0;
     const watchdog = setInterval(() => {
-      if (this.#sender.chunks === seen) socket.destroy();
+      inVain = this.#sender.chunks === seen ? inVain + 1 : 0;
       seen = this.#sender.chunks;
-    }, LINGER_MS).unref();
+      if (inVain === LOOKS) socket.destroy();
+    }, LINGER_MS / LOOKS).unref();
     socket.once('close', () => {
       clearInterval(watchdog);
       this.#dropRing();

@@ -106,6 +106,24 @@ describe('two processes', () => {
     expect(await ended).toEqual({ ...success, output: '30000000\n' });
   });
 
+  // The limit counted the time during which this process did not run: the peer had read nothing when the timer came.
+  test('deliver everything, even if the one that closes is stopped for longer than it waits for its peer', async () => {
+    const server = closing(await listen(newPath(), { transport: 'socket' }));
+    const script = `require(${library}).connect(${JSON.stringify(server.path)}, { transport: 'socket' }).then(async (channel) => {
+      let bytes = 0;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+      for await (const message of channel) bytes += message.length;
+      console.log(bytes);
+      await channel.close(); });`;
+    const { ended } = run(script);
+    const channel = closing(await server.accept());
+    for (let i = 0; i < 9; i++) await channel.send(Buffer.alloc(100_000));
+    const closed = channel.close();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5500);
+    await closed;
+    expect(await ended).toEqual({ ...success, output: '900000\n' });
+  });
+
   test('deliver what was sent before process.exit()', async () => {
     const server = closing(await listen(newPath(), SOCKET));
     const script = `require(${library}).connect(${JSON.stringify(server.path)}, { transport: 'socket' }).then((channel) => {
