@@ -10,6 +10,7 @@ const { pause } = require('./pause.js');
 const { throwIfAborted } = require('./signals.js');
 
 const RETRY_MS = 10; // between attempts to connect
+const LEAST_MS = 100;
 
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
 
@@ -25,6 +26,9 @@ function connectOnce(path) {
     );
   }
 }
+
+/** For the handshake. This process may not have returned to the event loop for long. @param {number} left @param {number} timeout */
+const timeLeft = (left, timeout) => Math.max(left, Math.min(timeout, LEAST_MS));
 
 /**
  * Connect to a server. Retries until the server is listening, so the two processes can start in either order.
@@ -42,7 +46,7 @@ async function connect(path, options) {
     const left = deadline - now();
     if (fd >= 0) {
       native.useFd(fd); // openChannel() must not take it
-      return handshake(fd, options, Math.max(left, 1), signal);
+      return handshake(fd, options, timeLeft(left, timeout), signal);
     }
     if (left <= 0)
       throw new CrossingsError('ERR_TIMEOUT', `No server is listening at ${where} (waited ${timeout} ms).`);
@@ -50,4 +54,4 @@ async function connect(path, options) {
   }
 }
 
-module.exports = { connect };
+module.exports = { connect, timeLeft };

@@ -125,10 +125,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   /** Called in a later turn. */
   function resume() {
     if (ended) return;
-    if (isLate) {
-      counted(look); // its hello may have arrived while it waited
-      return timedOut();
-    }
+    if (isLate) return giveUp();
     poller?.resume();
     answer();
   }
@@ -183,12 +180,19 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   }
 
   function timedOut() {
-    if (isLate || (!times.isSlow && turn.mayAnswer())) {
-      const error = new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`);
-      return counted(() => refuse(error));
+    if (times.isSlow || !turn.mayAnswer()) {
+      isLate = true;
+      return turn.resumeNext(later);
     }
-    isLate = true;
-    turn.resumeNext(later);
+    giveUp();
+  }
+
+  /** Its time is over. Its hello may have arrived while it waited for its turn, or while this process did not return to the event loop. */
+  function giveUp() {
+    counted(look);
+    if (ended) return;
+    const error = new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${options.timeout} ms.`);
+    counted(() => refuse(error));
   }
 
   /** Repeat an attempt that fails for lack of descriptors, as long as the server can release some. @template T @param {() => T} attempt @returns {T} */

@@ -17,6 +17,7 @@ const { Usage } = require('./usage.js');
 const MAX_HANDSHAKES = 128; // at the same time
 const MAX_UNACCEPTED = 128; // open channels that accept() has not returned yet
 const ACCEPTS_PER_TURN = 32; // clients accepted before timers and I/O run
+const ACCEPTS_MS = 0.5; // a turn that has no time left accepts for so long: one client at a time would not keep up with a flood of them
 const PAUSE_MS = 100; // before retrying a failed accept
 const SILENT_MS = 100; // after which a silent client may lose its descriptor to one that is not accepted yet
 const LOCK_RETRY_MS = 2; // between attempts to listen while another process holds the folder's lock
@@ -82,12 +83,15 @@ class Server {
    * handshakes run concurrently, so an unresponsive client does not delay the others.
    */
   #acceptClients() {
+    let ms = 0;
     for (let accepted = 0; accepted < ACCEPTS_PER_TURN && !this.#closed; accepted++) {
-      if (accepted > 0 && !turn.mayAnswer()) return; // but one in any case: others may use up each turn
+      if (!turn.mayAnswer() && ms > ACCEPTS_MS) return; // others may use up each turn, so there is some time for this in any case
       if (this.#ready.length >= MAX_UNACCEPTED) return this.#clients.pause(); // further clients wait in the kernel's queue
       const before = now();
       const goesOn = this.#acceptClient();
-      turn.countCalls(now() - before); // a client can make the kernel take milliseconds for its handshake, and for its end
+      const took = now() - before;
+      turn.countCalls(took); // a client can make the kernel take milliseconds for its handshake, and for its end
+      ms += took;
       if (!goesOn) return;
     }
   }

@@ -1,6 +1,7 @@
 'use strict';
 // connect(): connects to a server over a socket, and retries until it is listening.
 const { now } = require('../channel/clock.js');
+const { timeLeft } = require('../channel/connect.js');
 const { CrossingsError } = require('../channel/errors.js');
 const { pause } = require('../channel/pause.js');
 const { throwIfAborted } = require('../channel/signals.js');
@@ -26,7 +27,7 @@ async function connect(path, options) {
     throwIfAborted(signal);
     const socket = await tryConnectingToOwn(where, options);
     const left = deadline - now();
-    if (typeof socket !== 'string') return startHandshake(socket, options, Math.max(left, 1), signal).channel;
+    if (typeof socket !== 'string') return startHandshake(socket, options, timeLeft(left, timeout), signal).channel;
     if (left <= 0)
       throw new CrossingsError('ERR_TIMEOUT', `No server is listening at ${where} (waited ${timeout} ms).`);
     await pause(Math.min(RETRY_MS, left), signal);

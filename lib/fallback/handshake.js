@@ -1,7 +1,7 @@
 'use strict';
 // The handshake over a connected socket: each side sends a hello. A server sends its own when it has the client's.
 const { Channel } = require('../channel/channel.js');
-const { clearTimeout, now, setTimeout } = require('../channel/clock.js');
+const { clearTimeout, now, setImmediate, setTimeout } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
 const { onAbort, throwIfAborted } = require('../channel/signals.js');
 const { createMemory, newKey } = require('./memory.js');
@@ -131,8 +131,10 @@ function startHandshake(socket, options, timeoutMs, signal, checks, arrived = Bu
   }
   return self;
 
+  /** If this process did not return to the event loop for long, the hello may have arrived: it is read before the next immediates. */
   function late() {
-    refuse(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeoutMs)} ms.`));
+    const error = new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${options.timeout} ms.`);
+    setImmediate(() => refuse(error));
   }
 }
 

@@ -54,8 +54,7 @@ class WaitingEnd {
     const { signal, timeout } = options;
     return new Promise((resolve, reject) => {
       this.#reject = reject;
-      const late = () =>
-        this.#fail(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${Math.round(timeout)} ms.`));
+      const late = () => this.#fail(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${timeout} ms.`));
       const timer = Number.isFinite(timeout) ? setTimeout(late, Math.min(timeout, 2 ** 31 - 1)) : undefined;
       const stopListening = onAbort(signal, (reason) => this.#fail(reason));
       this.#stop = () => {

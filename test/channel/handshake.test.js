@@ -1,8 +1,12 @@
 'use strict';
 // The handshake: both ends find each other in either start order, and a stranger cannot hold up the next client.
-const { closing, crossings, errorWith, newPath, pause } = require('./support.js');
+const { existsSync } = require('node:fs');
+const net = require('node:net');
+const { setImmediate: turnOfLoop } = require('node:timers/promises');
+const { closing, crossings, errorWith, newPath, pause, runScript } = require('./support.js');
 const { until } = require('../support.js');
 const { native } = require('../../lib/channel/native.js');
+const { writeHello } = require('../../lib/fallback/wire.js');
 
 const { connect, listen } = crossings;
 
@@ -32,6 +36,42 @@ test('connect gives up after its timeout, and when it is aborted', async () => {
   const aborted = connect(newPath(), { signal: stop.signal });
   stop.abort(new Error('enough'));
   await expect(aborted).rejects.toThrow('enough');
+});
+
+// The timer came first in the loop's next turn, although the server's hello had arrived long ago.
+test('connect does not give up if the program was busy, and the server has answered meanwhile', async () => {
+  const path = newPath();
+  const script = `const { listen } = require('./lib/index.js');
+    listen(${JSON.stringify(path)}).then(async (server) => {
+      const channel = await server.accept();
+      console.log(await channel.closed);
+      await channel.close();
+      await server.close();
+    });`;
+  const { ended } = runScript(script);
+  await until(() => existsSync(path));
+  await turnOfLoop(); // timers come next
+  const connecting = connect(path, { timeout: 200 });
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+  await (await connecting).close();
+  expect((await ended).output).toBe('peer-closed\n');
+});
+
+test('over a socket, connect does not give up if the program was busy, and the server has answered meanwhile', async () => {
+  const path = newPath();
+  /** @type {net.Socket | undefined} */ let socket;
+  const server = net.createServer((accepted) => {
+    socket = accepted.on('error', () => {}); // the client has given up
+  });
+  await new Promise((resolve) => server.listen(path, () => resolve(undefined)));
+  closing({ close: async () => void server.close() });
+  const connecting = connect(path, { timeout: 200, transport: 'socket' });
+  while (socket === undefined) await turnOfLoop();
+  for (let i = 0; i < 5; i++) await turnOfLoop(); // the handshake has begun
+  socket.write(writeHello(65536, null));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  closing(await connecting);
+  socket.destroy();
 });
 
 test('connect gives up on a server that never answers', async () => {

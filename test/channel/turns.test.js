@@ -223,6 +223,29 @@ describe('of clients for whom a system call takes long, a turn', () => {
     await server.close();
   });
 
+  test('accepts some even if others have used it up, as long as it takes no time', async () => {
+    const server = await listen(newPath());
+    /** Uses up each turn. @type {any} */
+    const busy = {
+      resume() {
+        turn.resumeNext(busy);
+        turn.countCalls(SLOW_MS);
+      },
+    };
+    busy.resume();
+    native.accept = (fd) => {
+      const client = accept(fd);
+      if (client !== -1) perTurn.count++;
+      return client;
+    };
+    const clients = Array.from({ length: CLIENTS }, () => native.connect(server.path));
+    await perTurn.until(CLIENTS);
+    busy.resume = () => {};
+    for (const fd of clients) native.closeFd(fd);
+    await server.close();
+    expect(perTurn.most).toBeGreaterThan(1);
+  });
+
   test('receives one or two hellos', async () => {
     const server = await listen(newPath());
     slow('receiveHello');
