@@ -48,7 +48,7 @@ export interface ChannelOptions<In = Message, Out = Buffer> {
   /** Limit for connecting and for the handshake, milliseconds. Default 30000; Infinity: no limit. */
   timeout?: number;
   /** Stops connecting, or listening. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Accept a peer that runs as another user. Default false. */
   allowOtherUsers?: boolean;
   /** The largest ring that a peer may have, bytes. Default 256 MiB. */
@@ -71,7 +71,7 @@ export interface ChannelOptions<In = Message, Out = Buffer> {
 export type ChannelEnd = 'peer-closed' | 'peer-died' | 'peer-corrupt' | 'closed';
 
 export interface Waiting {
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** A read-only view of a message in the peer's memory. It is valid until the callback returns. */

@@ -43,10 +43,11 @@ describe('crossings', () => {
     expect([...files].sort()).toEqual([...fixed, ...api, ...c, ...docs, ...built].sort());
   });
 
-  test('takes less than 1 MiB once installed, prebuilt addons included', () => {
-    const mean = 133_000; // of an addon: npm run prebuild makes four, with 531,968 bytes
+  // Not a promise, but whoever makes it larger should notice.
+  test('takes less than 1.1 MiB once installed, prebuilt addons included', () => {
+    const mean = 138_500; // of an addon: npm run prebuild makes four, with 553,312 bytes
     const built = addons.filter((path) => files.includes(path)).length;
-    expect(unpackedBytes + (addons.length - built) * mean).toBeLessThan(2 ** 20);
+    expect(unpackedBytes + (addons.length - built) * mean).toBeLessThan(1.1 * 2 ** 20);
   });
 
   test('its manifest has no scripts, and nothing that is for the checkout only', () => {
