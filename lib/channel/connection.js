@@ -37,7 +37,10 @@ let exiting = false;
 /** A send() is published at the end of its tick at the latest. process.exit() may be called earlier, and then the tick never ends. */
 function publishAtExit() {
   exiting = true;
-  for (const connection of openConnections) connection.flush(true);
+  for (const connection of openConnections) {
+    connection.flush(true);
+    connection.resume(); // rings that were put off
+  }
 }
 
 /**
@@ -197,7 +200,7 @@ class Connection {
   }
 
   ring() {
-    if (turn.mayRing()) return this.#ringNow();
+    if (exiting || turn.mayRing()) return this.#ringNow();
     // Code outside of any turn's order, such as timers of the program, may send thousands of messages to a peer that makes ringing slow.
     this.writer.rung = this.reader.rung = 0; // so that the next message rings again: no sleep has an even number
     this.#isPutOff = true;

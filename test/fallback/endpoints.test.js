@@ -124,6 +124,23 @@ describe('two processes', () => {
     expect(await ended).toEqual({ ...success, output: '900000\n' });
   });
 
+  test('deliver what was sent before process.exit(), even in a turn that has no time left', async () => {
+    const server = closing(await listen(newPath(), SOCKET));
+    const script = `const { countCalls } = require('./lib/channel/turn.js');
+      require(${library}).connect(${JSON.stringify(server.path)}, { transport: 'socket' }).then((channel) => {
+        countCalls(1000);
+        for (const message of ['first', 'second', 'third']) {
+          channel.trySend(message);
+          countCalls(1000);
+        }
+        process.on('exit', () => channel.trySend('fourth'));
+        process.exit(0); });`;
+    const { ended } = run(script);
+    const channel = closing(await server.accept());
+    for (const message of ['first', 'second', 'third', 'fourth']) expect(String(await channel.receive())).toBe(message);
+    expect(await ended).toEqual(success);
+  });
+
   test('deliver what was sent before process.exit()', async () => {
     const server = closing(await listen(newPath(), SOCKET));
     const script = `require(${library}).connect(${JSON.stringify(server.path)}, { transport: 'socket' }).then((channel) => {
