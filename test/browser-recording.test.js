@@ -64,6 +64,28 @@ describeInBrowser('a recording of any program', () => {
     expect(await page.locator('#stuck').isVisible()).toBe(false);
   });
 
+  test('that the user opens while one of the server is on its way stays', async () => {
+    /** @type {any} */ const one = await openPage(browser, lab, '/recording.html');
+    /** @type {any} */ let held;
+    await one.route('**/api/traces/ring', (/** @type {any} */ route) => {
+      held = route;
+    });
+    const ended = ['requestfinished', 'requestfailed'].map((event) =>
+      one.waitForEvent(event, (/** @type {any} */ request) => request.url().endsWith('/api/traces/ring')),
+    );
+    await one.goto(`${one.url()}?recording=ring`);
+    await choose(one, small());
+    await one.locator('#title', { hasText: 'node crowd.js 4' }).waitFor();
+    held.continue().catch(() => {}); // it has been canceled
+    expect((await Promise.race(ended)).failure()).toEqual({ errorText: 'net::ERR_ABORTED' });
+    expect([await one.locator('#busy').isVisible(), await one.locator('#page-error').isVisible()]).toEqual([
+      false,
+      false,
+    ]);
+    expect(one.troubles()).toEqual([]);
+    await one.close();
+  });
+
   test('can be dropped on the page, as a file or as text', async () => {
     /** @param {string} text @param {boolean} asFile */
     const drop = (text, asFile) =>

@@ -38,6 +38,7 @@ let recording = null;
 /** @type {Filter} */
 let filter = { ...NO_FILTER };
 let selected = -1;
+let openings = 0; // only the latest is shown
 
 /** @param {number} event */
 function select(event) {
@@ -112,19 +113,24 @@ const loadElements = () =>
 
 /** @param {() => Promise<Recording>} read */
 async function open(read) {
+  const opening = ++openings;
   showText(parts.error, '');
   parts.busy.hidden = false;
   document.body.setAttribute('aria-busy', 'true');
   try {
     const [opened] = await Promise.all([read(), loadElements()]);
+    if (opening !== openings) return;
     show(opened);
     announce(`Opened. ${parts.stuck.hidden ? '' : byId('stuck-text').textContent} ${byId('summary').textContent}`);
   } catch (error) {
+    if (opening !== openings) return;
     showText(parts.error, /** @type {Error} */ (error).message);
     parts.opener.open = true;
   } finally {
-    parts.busy.hidden = true;
-    document.body.removeAttribute('aria-busy');
+    if (opening === openings) {
+      parts.busy.hidden = true;
+      document.body.removeAttribute('aria-busy');
+    }
   }
 }
 
