@@ -1,17 +1,37 @@
 'use strict';
-// The lab's log: one line of JSON for each entry, on standard error. Standard error may be closed, on a full disk, or a pipe that nobody
-// reads. Then lines are lost, but the server continues, and ends when it is told to.
+// The lab's log: one line of JSON for each entry, on standard error. Standard error may be closed, on a full disk, or a pipe or a terminal
+// that nobody reads. Then lines are lost, but the server continues, and ends when it is told to.
 const { once } = require('node:events');
+const { constants, openSync } = require('node:fs');
 const { setTimeout } = require('node:timers/promises');
+const { isatty } = require('node:tty');
 const pino = require('pino').default;
 
 const MAX_UNWRITTEN_BYTES = 1 << 20; // later lines are dropped
 const FLUSH_MS = 200;
 
+/**
+ * Standard error; of a terminal, a descriptor whose writes never block. A terminal can be stopped (Ctrl-S), and Node cannot exit while one
+ * of its threads waits for a write.
+ */
+function openStandardError() {
+  if (!isatty(2)) return 2;
+  try {
+    return openSync('/proc/self/fd/2', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return 2; // the terminal is another user's, as after su
+  }
+}
+
 /** @returns {{log: import('pino').Logger, flushed: () => Promise<void>}} flushed() waits until everything is written, for a short time */
 function logToStandardError() {
   // No retry by a timer, which would keep the process: the next line tries again.
-  const target = pino.destination({ fd: 2, sync: false, maxLength: MAX_UNWRITTEN_BYTES, retryEAGAIN: () => false });
+  const target = pino.destination({
+    fd: openStandardError(),
+    sync: false,
+    maxLength: MAX_UNWRITTEN_BYTES,
+    retryEAGAIN: () => false,
+  });
   let isUnwritten = false;
   const settled = () => {
     isUnwritten = false;

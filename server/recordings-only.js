@@ -10,6 +10,7 @@ const express = require('express');
 const { Connections, HTTP_LIMITS } = require('./connections.js');
 const { exportLab } = require('./export.js');
 const { logToStandardError } = require('./log.js');
+const { oneATurn } = require('./one-a-turn.js');
 const security = require('./security.js');
 const { ADDRESS, FILES, answerErrors, listen, refusePage } = require('./server.js');
 
@@ -28,7 +29,8 @@ async function serveCopy({ port: requested, runs, signal }) {
     const connections = new Connections(server);
     const port = await listen(server, requested);
     server.on('error', (error) => log.error(error)); // as in server.js
-    app.disable('x-powered-by').use(security.headers([]), security.checkHost(security.hostsOf(port)));
+    app.disable('x-powered-by').use(oneATurn()); // as for strangers in server.js
+    app.use(security.headers([]), security.checkHost(security.hostsOf(port)));
     app.use(express.static(copy, FILES), refusePage, answerErrors(log));
     return {
       port,

@@ -33,11 +33,12 @@ const headersFor = (embedders) =>
     xFrameOptions: embedders.length === 0, // it knows no origins, and frame-ancestors takes its place
   });
 
-/** Is this the page that shows one moment of a recording, and nothing that could start anything? @param {import('node:http').IncomingMessage} request */
-function isEmbedPage({ url = '' }) {
-  const [path, query] = url.split('?', 2);
-  return path === '/' && new URLSearchParams(query).has('embed');
-}
+/**
+ * Is this the page that shows one moment of a recording, and nothing that could start anything? It must be read as the page reads its
+ * address (theatre/start.js), in which a second "?" belongs to the query.
+ * @param {import('node:http').IncomingMessage} request
+ */
+const isEmbedPage = ({ url = '' }) => url.startsWith('/?') && new URLSearchParams(url.slice(1)).has('embed');
 
 /** The security headers of every answer. @param {string[]} [embedders] may frame the embed page, and no other @returns {Handler} */
 function headers(embedders = []) {

@@ -14,6 +14,7 @@ const { Connections, HTTP_LIMITS } = require('./connections.js');
 const { HttpError, errorBody } = require('./http-error.js');
 const { Lessons } = require('./lessons.js');
 const { logToStandardError } = require('./log.js');
+const { oneATurn } = require('./one-a-turn.js');
 const { Opening } = require('./opening.js');
 const { Pitfalls } = require('./pitfalls.js');
 const { routes } = require('./routes.js');
@@ -39,6 +40,22 @@ const FILES = {
     response.setHeader('etag', `W/"${version}-${size}-${Math.floor(mtimeMs)}"`);
   },
 };
+
+/**
+ * One request without the token starts in each turn of the event loop, whatever it asks for. Node accepts one connection in each turn,
+ * so with hundreds of such requests in each, a new connection would wait for as long as strangers like.
+ * @param {ReturnType<typeof security.tokenCheck>} hasToken
+ * @param {InstanceType<typeof Connections>} connections
+ * @returns {import('express').RequestHandler}
+ */
+function admitMembers(hasToken, connections) {
+  const waitForTurn = oneATurn();
+  return (request, response, next) => {
+    if (!hasToken(request)) return waitForTurn(request, response, next);
+    connections.admit(request.socket);
+    next();
+  };
+}
 
 /** One line for each request, without its query, which may contain the token. @param {import('pino').Logger} log @returns {import('express').RequestHandler} */
 const logRequests = (log) => (request, response, next) => {
@@ -85,11 +102,8 @@ function buildApp({ port, token, opening, log, connections, embedders, ...lab })
   const hasToken = security.tokenCheck(token, cookie);
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').set('query parser', 'simple');
-  app.use(logRequests(log), security.headers(embedders), security.checkHost(hosts), security.checkChange(hosts));
-  app.use((request, _response, next) => {
-    if (hasToken(request)) connections.admit(request.socket);
-    next();
-  });
+  app.use(logRequests(log), admitMembers(hasToken, connections));
+  app.use(security.headers(embedders), security.checkHost(hosts), security.checkChange(hosts));
   app.use('/api', security.checkSite(hosts), security.checkToken(hasToken), routes(lab));
   app.use(security.acceptToken(token, cookie, opening));
   app.use('/vendor/chart.umd.min.js', express.static(CHART, FILES));

@@ -41,6 +41,8 @@ async function open(trace, where = page) {
 const textOf = (selector) => page.locator(selector).innerText();
 /** The line of the log that is selected. @returns {Promise<string>} */
 const selectedLine = () => textOf('.event-row[aria-selected]');
+/** Wait until the details and descriptors are those of an event: after many changes, or slow ones, they follow later. @param {number} event from 1 */
+const hasDetailsOf = (event) => page.locator('.event-title', { hasText: `event ${event},` }).waitFor();
 /** Wait for the fragment of the address: after many changes it is written later. @param {string} text */
 const hasFragment = (text) => page.waitForFunction((/** @type {string} */ wanted) => location.hash === wanted, text);
 
@@ -62,6 +64,28 @@ describeInBrowser('a recording of any program', () => {
       /^“node crowd\.js 4” made 3,000 system calls in 4 processes and 8 threads within [\d.]+ ms\. It exited with status 0\.$/,
     );
     expect(await page.locator('#stuck').isVisible()).toBe(false);
+  });
+
+  test('that the user opens while one of the server is on its way stays', async () => {
+    /** @type {any} */ const one = await openPage(browser, lab, '/recording.html');
+    /** @type {any} */ let held;
+    await one.route('**/api/traces/ring', (/** @type {any} */ route) => {
+      held = route;
+    });
+    const ended = ['requestfinished', 'requestfailed'].map((event) =>
+      one.waitForEvent(event, (/** @type {any} */ request) => request.url().endsWith('/api/traces/ring')),
+    );
+    await one.goto(`${one.url()}?recording=ring`);
+    await choose(one, small());
+    await one.locator('#title', { hasText: 'node crowd.js 4' }).waitFor();
+    held.continue().catch(() => {}); // it has been canceled
+    expect((await Promise.race(ended)).failure()).toEqual({ errorText: 'net::ERR_ABORTED' });
+    expect([await one.locator('#busy').isVisible(), await one.locator('#page-error').isVisible()]).toEqual([
+      false,
+      false,
+    ]);
+    expect(one.troubles()).toEqual([]);
+    await one.close();
   });
 
   test('can be dropped on the page, as a file or as text', async () => {
@@ -156,6 +180,7 @@ describeInBrowser('a recording of any program', () => {
       expect.stringMatching(/^6\s+pipe B, write end\s+fill 4711 \(fd 5\)$/),
     ]);
     await page.locator('.event-row:not([hidden])', { hasText: 'pipe2([3' }).click();
+    await hasDetailsOf(1);
     expect(await rows()).toEqual([
       expect.stringMatching(/^3\s+pipe A, read end\s+itself \(fd 4\)$/),
       expect.stringMatching(/^4\s+pipe A, write end\s+itself \(fd 3\)$/),
@@ -165,6 +190,7 @@ describeInBrowser('a recording of any program', () => {
   test('shows the selected event with its payload, as text and in hex, its source line and what woke it', async () => {
     await open(deadlock());
     await page.locator('.event-row:not([hidden])', { hasText: 'read(3' }).click();
+    await hasDetailsOf(7);
     expect(await textOf('.payload')).toBe('hello␀�');
     await page.getByLabel('hex').check();
     expect(await textOf('.payload')).toMatch(/^0000 {2}68 65 6c 6c 6f 00 ff +hello\.\.$/);
@@ -278,6 +304,27 @@ describeInBrowser('a recording of any program', () => {
     await page.locator('.event-list').focus();
     for (let i = 0; i < 149; i++) await page.keyboard.press('ArrowDown');
     await hasFragment('#event=150');
+  });
+
+  // It took longer than a key repeats where processes hold very many descriptors, so that the page went on after the key was released.
+  test('a held key shows the details of the first event at once, and then of the last', async () => {
+    await open(small());
+    const shown = await page.evaluate(() => {
+      const list = document.querySelector('.event-list');
+      const details = /** @type {any} */ (document.querySelector('event-details'));
+      const { show } = details;
+      /** @type {number[]} */ const events = [];
+      details.show = (/** @type {number} */ event) => {
+        events.push(event);
+        show.call(details, event);
+      };
+      for (let i = 0; i < 50; i++) list?.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown' }));
+      delete details.show;
+      return events;
+    });
+    expect([[], [1]]).toContainEqual(shown); // none, where opening it took long
+    await hasDetailsOf(51);
+    await hasFragment('#event=51'); // or it would be written into the next recording's address
   });
 
   test('the timeline is played by keyboard: along a thread, to other threads, zooming', async () => {
@@ -551,6 +598,18 @@ describeInBrowser('a recording of any program', () => {
         },
         [`/recording/model/${name}.js`, String(use), given],
       );
+
+    test('descriptors are sorted when a recording is opened, not for each event that is selected', async () => {
+      const trace = deadlock();
+      trace.descriptors.reverse();
+      const numbers = await withModule(
+        'recording',
+        ({ recordingOf }, given) => recordingOf(given).descriptors.map((/** @type {any} */ { pid, fd }) => [pid, fd]),
+        trace,
+      );
+      const [parent, child] = [4711, 4712];
+      expect(numbers).toEqual([...[3, 4, 5].map((fd) => [parent, fd]), ...[3, 4, 6].map((fd) => [child, fd])]);
+    });
 
     testInCi('a column of a lane is the sum over its calls, however far zoomed out', async () => {
       const wrong = await withModule(

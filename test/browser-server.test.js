@@ -27,6 +27,19 @@ describeInBrowser('in a browser', () => {
     },
   );
 
+  test.each([
+    '/bench.html#run=.',
+    '/experiment.html?name=bill#run=..',
+    '/lesson.html?name=.',
+    '/pitfalls.html?name=..',
+  ])('%s names nothing, and gets a sentence', async (path) => {
+    const page = await openPage(browser, lab, path);
+    const error = page.locator('#page-error, #form-error').filter({ hasText: /./ });
+    expect(await error.innerText()).toMatch(/^The address names “\.\.?”, which does not exist\.$/);
+    expect(page.troubles()).toEqual([]);
+    await page.close();
+  });
+
   test('where storage is refused, as for a sandboxed frame, every page works without', async () => {
     const page = await openPage(browser, lab, '/shared/base.css', { reuse: false });
     await page.addInitScript(() => {

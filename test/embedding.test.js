@@ -46,7 +46,9 @@ test('with it only the embed page may be framed, and only by the given origins',
   const headers = await headersOf(open, EMBED);
   expect(headers['content-security-policy']).toContain(`frame-ancestors ${site} https://courses.example.org`);
   expect(headers).not.toHaveProperty('x-frame-options');
-  for (const path of ['/', '/?token=x', '/bench.html?embed', '/index.html?embed', '/api/mechanisms?embed', '/#embed']) {
+  const others = ['/', '/?token=x', '/bench.html?embed', '/index.html?embed', '/api/mechanisms?embed', '/#embed'];
+  const notToThePage = ['/?embed?x', '/??embed', '/?x?embed', '/?embed%3Fx', '/?EMBED', '//?embed'];
+  for (const path of [...others, ...notToThePage]) {
     expect((await headersOf(open, path))['content-security-policy']).toContain("frame-ancestors 'none'");
   }
 });

@@ -5,6 +5,7 @@ const { once } = require('node:events');
 const http = require('node:http');
 const {
   closeSync,
+  constants,
   cpSync,
   existsSync,
   mkdtempSync,
@@ -208,11 +209,23 @@ describe('invalid arguments: status 2 and an error that names what is valid:', (
   });
 });
 
+/** A terminal that nobody reads; null without Python. */
+async function openUnreadTerminal() {
+  const script = 'import os, pty, sys; print(os.ttyname(pty.openpty()[1]), flush=True); sys.stdin.read()';
+  const holder = spawn('python3', ['-c', script], { stdio: ['pipe', 'pipe', 'ignore'] });
+  leftOpen.push(() => holder.kill());
+  const [name] = await Promise.race([once(holder.stdout, 'data'), once(holder, 'close')]).catch(() => [null]);
+  if (!Buffer.isBuffer(name)) return null;
+  return openSync(String(name).trim(), constants.O_WRONLY | constants.O_NOCTTY);
+}
+
 test.each([
   ['on a full disk', () => openSync('/dev/full', 'w'), 3],
   ['a pipe that nobody reads', () => 'pipe', 1000],
+  ['a terminal that nobody reads', openUnreadTerminal, 1000],
 ])('it ends at the first signal if its standard error is %s', async (_, standardError, requests) => {
-  const end = /** @type {number | 'pipe'} */ (standardError());
+  const end = /** @type {number | 'pipe' | null} */ (await standardError());
+  if (end === null) return;
   const args = [join(root, 'server', 'cli.js'), 'lab', '--data', folder, '--port', '0'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', end] });
   if (end !== 'pipe') closeSync(end);

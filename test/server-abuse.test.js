@@ -1,6 +1,7 @@
 'use strict';
 // Clients that misuse their connections, on raw sockets: none of them keeps another client out, costs more than a bounded amount
 // of memory, or ends the server.
+const { once } = require('node:events');
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { HTTP_LIMITS, IDLE_MS, MAX_MEMBERS, MAX_STRANGERS } = require('../server/connections.js');
@@ -84,6 +85,27 @@ test('a request that arrives just before 400 silent connections is answered', as
   process.kill(lab.pid, 'SIGCONT');
   expect(statusesIn(await answer)).toEqual([200]);
 });
+
+// Node accepts one connection in each turn of the event loop, so a turn that answered hundreds of strangers would keep clients out.
+test.each(['/nowhere', '/api/runs'])(
+  'a client with the token does not wait for 300 others that have asked for %s',
+  async (path) => {
+    const { sockets: strangers } = await holdConnections(lab.port, 300, '');
+    const [member] = (await holdConnections(lab.port, 1, '')).sockets;
+    await until(() => lab.connections() === 301);
+    process.kill(lab.pid, 'SIGSTOP'); // so that it reads all requests in one turn
+    let answered = 0;
+    for (const stranger of strangers) {
+      stranger.write(`GET ${path} HTTP/1.1\r\nHost: ${lab.host}\r\n\r\n`);
+      stranger.resume().once('data', () => answered++);
+    }
+    member.write(`${head('GET', '/nowhere')}\r\n`);
+    const answer = once(member.resume(), 'data');
+    process.kill(lab.pid, 'SIGCONT');
+    expect(statusesIn(String((await answer)[0]))).toEqual([404]);
+    expect(answered).toBeLessThan(strangers.length / 2);
+  },
+);
 
 test('800 connections with the token that send nothing more keep no other client out', async () => {
   await holdConnections(lab.port, 800, `${head('POST', '/api/runs')}Content-Length: 1000\r\n\r\n{`);

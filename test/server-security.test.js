@@ -4,7 +4,7 @@ const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const { connect, createServer } = require('node:net');
 const { text } = require('node:stream/consumers');
-const { userOf } = require('../server/opening.js');
+const { MOST_LOOKS, Opening, userOf } = require('../server/opening.js');
 const { version } = require('../package.json');
 const { descendantsOf, startLabHere } = require('./lab.js');
 
@@ -155,15 +155,34 @@ describe("the browser's address", () => {
     expect((await own.ask(pathOf(own.browserAddress), { headers })).status).toBe(303);
   });
 
-  test.each(['127.0.0.1', '::ffff:127.0.0.1'])('is for the user at the other end, who connects to %s', async (host) => {
+  /** Use a connection of this process as the lab sees it. @param {string} host @param {(socket: import('node:net').Socket) => void} use */
+  async function withConnection(host, use) {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const client = connect(/** @type {import('node:net').AddressInfo} */ (server.address()).port, host);
     const [socket] = await once(server, 'connection');
-    expect(userOf(socket)).toBe(process.getuid?.());
+    use(socket);
     client.destroy();
     server.close();
-  });
+  }
+
+  test.each(['127.0.0.1', '::ffff:127.0.0.1'])('is for the user at the other end, who connects to %s', (host) =>
+    withConnection(host, (socket) => expect(userOf(socket)).toBe(process.getuid?.())),
+  );
+
+  // To find the user of a connection, the lab reads a table of all of them, and meanwhile answers nobody.
+  test('is refused to everybody when others have tried it a few times', () =>
+    withConnection('127.0.0.1', (own) => {
+      const other = /** @type {any} */ ({ remoteAddress: '127.0.0.1', remotePort: 0, localAddress: '127.0.0.1' });
+      for (const [tries, isAccepted] of /** @type {const} */ ([
+        [MOST_LOOKS - 1, true],
+        [MOST_LOOKS, false],
+      ])) {
+        const opening = new Opening();
+        for (let i = 0; i < tries; i++) expect(opening.accepts(opening.code, other)).toBe(false);
+        expect(opening.accepts(opening.code, own)).toBe(isAccepted);
+      }
+    }));
 
   testAsRoot('is refused to another user', async () => {
     const script = `fetch(process.argv[1], { redirect: 'manual' }).then(({ status, headers }) =>

@@ -9,7 +9,7 @@ const TOO_LARGE = 'The recording cannot be read. It may be too large for this br
 const NOT_LOADED =
   'The recording cannot be read: the server of this page does not respond. Check that it is still running.';
 
-/** @type {() => void} ends the reading in progress */
+/** @type {() => void} ends the opening in progress */
 let cancel = () => {};
 
 /** Only the latest reading continues. @param {Blob | string} source @returns {Promise<Recording>} */
@@ -49,9 +49,13 @@ export function readRecording(source) {
   });
 }
 
-/** A recording that the lab's server has. @param {string} name @returns {Promise<Recording>} */
+/** A recording that the lab's server has. Rejects if another is opened before it has arrived. @param {string} name @returns {Promise<Recording>} */
 export async function fetchRecording(name) {
-  const trace = await call(`/api/traces/${encodeURIComponent(name)}`);
+  cancel();
+  const fetching = new AbortController();
+  cancel = () => fetching.abort();
+  const trace = await call(`/api/traces/${encodeURIComponent(name)}`, { signal: fetching.signal });
+  fetching.signal.throwIfAborted(); // call() answers null if it is aborted while it reads
   return readRecording(JSON.stringify(trace));
 }
 

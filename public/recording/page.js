@@ -4,6 +4,7 @@ import { announce } from '../shared/announce.js';
 import { byId, h, showParagraphs, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
 import { loadModules } from '../shared/modules.js';
+import { withRests } from '../shared/rests.js';
 import { forgetRecording, readAddress, recordingName, writeAddress } from './address.js';
 import { buildFilter, listenToFilter, showCount, showFilter } from './filter-form.js';
 import { filters, matchingEvents, NO_FILTER } from './model/filter.js';
@@ -38,6 +39,9 @@ let recording = null;
 /** @type {Filter} */
 let filter = { ...NO_FILTER };
 let selected = -1;
+let openings = 0; // only the latest is shown
+/** Shows the details of the selected event, and what is open after it, now or soon. */
+let showSelected = () => {};
 
 /** @param {number} event */
 function select(event) {
@@ -45,8 +49,7 @@ function select(event) {
   selected = event;
   parts.lanes.select(event);
   parts.list.select(event);
-  parts.details.show(event);
-  parts.descriptors.show(momentAfter(recording, event), recording.lanes[recording.lane[event]].pid);
+  showSelected();
   writeAddress(selected, filter);
 }
 
@@ -92,6 +95,12 @@ function show(opened) {
   parts.details.recording = opened;
   parts.descriptors.recording = opened;
   selected = -1;
+  // Of its own: that of the last recording may be resting.
+  showSelected = withRests(() => {
+    if (recording !== opened) return;
+    parts.details.show(selected);
+    parts.descriptors.show(momentAfter(opened, selected), opened.lanes[opened.lane[selected]].pid);
+  });
   buildFilter(opened);
   applyFilter(wanted);
   const stuckAt = opened.stuck?.waits.find((wait) => wait.event >= 0)?.event;
@@ -112,19 +121,24 @@ const loadElements = () =>
 
 /** @param {() => Promise<Recording>} read */
 async function open(read) {
+  const opening = ++openings;
   showText(parts.error, '');
   parts.busy.hidden = false;
   document.body.setAttribute('aria-busy', 'true');
   try {
     const [opened] = await Promise.all([read(), loadElements()]);
+    if (opening !== openings) return;
     show(opened);
     announce(`Opened. ${parts.stuck.hidden ? '' : byId('stuck-text').textContent} ${byId('summary').textContent}`);
   } catch (error) {
+    if (opening !== openings) return;
     showText(parts.error, /** @type {Error} */ (error).message);
     parts.opener.open = true;
   } finally {
-    parts.busy.hidden = true;
-    document.body.removeAttribute('aria-busy');
+    if (opening === openings) {
+      parts.busy.hidden = true;
+      document.body.removeAttribute('aria-busy');
+    }
   }
 }
 

@@ -41,6 +41,9 @@ export class LabError extends Error {
 /** @param {string} path such as '/api/mechanisms' @param {CallOptions} [options] @returns {Promise<Response>} that is ok */
 export async function respond(path, { method = 'GET', body, signal, accept } = {}) {
   if (!isLive && method !== 'GET') throw new LabError(NEEDS_LAB.replaceAll('`', ''), 'ERR_NO_SERVER', null);
+  // The browser would resolve it, so that /api/runs/. would be the list of all runs.
+  const [, dots] = /\/(\.\.?)(?=[/?]|$)/.exec(path) ?? [];
+  if (dots) throw new LabError(`The address names “${dots}”, which does not exist.`, 'ERR_NO_ROUTE', null);
   // The server requires this type for every request that changes something, with or without a body.
   const headers = { ...(method !== 'GET' && { 'content-type': 'application/json' }), ...(accept && { accept }) };
   let response;

@@ -8,9 +8,20 @@ import { LIMITS } from './limits.js';
  * @typedef {import('./types.js').Descriptor} Descriptor
  */
 
-/** @param {any} trace @param {Map<string, number>} index of the objects by id @param {number} until the recording's end @returns {Descriptor[]} */
-export function descriptorsOf(trace, index, until) {
-  if (!trace.descriptors) return fromEffects(trace, index, until);
+/**
+ * All descriptors of a recording, by process and number.
+ * @param {any} trace
+ * @param {Map<string, number>} index of the objects by id
+ * @param {number} until the recording's end
+ * @returns {Descriptor[]}
+ */
+export const descriptorsOf = (trace, index, until) =>
+  (trace.descriptors ? fromIntervals(trace, index, until) : fromEffects(trace, index, until)).sort(
+    (a, b) => a.pid - b.pid || Number(a.fd < 0) - Number(b.fd < 0) || a.fd - b.fd || a.object - b.object,
+  );
+
+/** @param {any} trace @param {Map<string, number>} index @param {number} until @returns {Descriptor[]} */
+function fromIntervals(trace, index, until) {
   return trace.descriptors.flatMap((/** @type {any} */ one) => {
     const object = index.get(String(one.object));
     return object === undefined
@@ -68,9 +79,7 @@ function fromEffects(trace, index, until) {
 
 /** The descriptors that are open at a moment, by process and number. @param {Recording} recording @param {number} at @returns {Descriptor[]} */
 export const openAt = ({ descriptors, durationNs }, at) =>
-  descriptors
-    .filter(({ from, until }) => from <= at && (at < until || until >= durationNs)) // one that is never closed is open at the end
-    .sort((a, b) => a.pid - b.pid || Number(a.fd < 0) - Number(b.fd < 0) || a.fd - b.fd || a.object - b.object);
+  descriptors.filter(({ from, until }) => from <= at && (at < until || until >= durationNs)); // one that is never closed is open at the end
 
 /** @template T @template K @param {Iterable<T>} items @param {(item: T) => K} keyOf @returns {Map<K, T[]>} in the order of the items */
 export function groupBy(items, keyOf) {

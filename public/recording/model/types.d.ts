@@ -87,6 +87,7 @@ export type Recording = {
   processes: Process[];
   lanes: Lane[];
   objects: KernelObject[];
+  /** by process and number */
   descriptors: Descriptor[];
   names: string[];
   files: string[];
