@@ -6,6 +6,8 @@
  * function that can fail returns a crossings_status. crossings_status_text() describes it; after CROSSINGS_SYSTEM,
  * errno holds the reason.
  *
+ * Kernel: Linux 5.1 or later, with pages of 4 KiB. On others, each channel fails with CROSSINGS_SYSTEM (EOPNOTSUPP).
+ *
  * Threads: only one thread may use a channel at a time. Channels share no state. A call needs up to 24 KiB of stack.
  *
  * Signals: a call goes on after the handler of a signal has returned. A handler must not leave it by siglongjmp(): in

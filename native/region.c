@@ -25,6 +25,10 @@ bool region_capacity_is_valid(uint64_t capacity) {
 
 /* Map the header and the data, then the data a second time right behind. Returns NULL and sets errno on failure. */
 static void *map_twice(int fd, uint32_t capacity, int protection, int flags) {
+    if (sysconf(_SC_PAGESIZE) > (long)RING_HEADER_BYTES) { /* the data does not begin a page */
+        errno = EOPNOTSUPP;
+        return NULL;
+    }
     size_t bytes = region_mapped_bytes(capacity);
     size_t file_bytes = (size_t)RING_HEADER_BYTES + capacity;
     char *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -61,7 +65,7 @@ int region_create(struct region *region, uint32_t capacity, uint32_t flags) {
     if (ftruncate(fd, (off_t)RING_HEADER_BYTES + capacity) == 0)
         base = map_twice(fd, capacity, PROT_READ | PROT_WRITE, 0);
     if (!base || fcntl(fd, F_ADD_SEALS, SEALS)) {
-        int reason = errno;
+        int reason = base && errno == EINVAL ? EOPNOTSUPP : errno; /* F_SEAL_FUTURE_WRITE is of Linux 5.1 */
         if (base)
             munmap(base, region_mapped_bytes(capacity));
         close(fd);

@@ -221,6 +221,7 @@ void ExportRegions(Napi::Object exports) {
     Export(exports, "receiveHello", ReceiveHello);
     Export(exports, "isReleased", IsReleased);
     Export(exports, "isFree", IsFree);
+    exports.Set("pageBytes", Napi::Number::New(env, static_cast<double>(sysconf(_SC_PAGESIZE))));
     exports.Set("hasExternalBuffers", Napi::Boolean::New(exports.Env(), HasExternalBuffers(exports.Env())));
     exports.Set("hasSharedBuffers", Napi::Boolean::New(exports.Env(), FindCreateShared() != nullptr));
 }
