@@ -179,10 +179,8 @@ static crossings_status open_inherited(int fd, const crossings_options *given, c
         status = CROSSINGS_INVALID; /* another kind of descriptor, or another process has opened this end */
     if (status == CROSSINGS_OK)
         return open_channel(fd, &options, deadline_after(options.timeout_ms), channel);
-    if (handshake_works_over(fd))
+    if (fcntl(fd, F_GETFD) >= 0)
         disposal_close_later(fd); /* its maker may have put into it what is slow to close */
-    else
-        close(fd);
     return status;
 }
 
@@ -236,7 +234,7 @@ void crossings_close(crossings_channel *channel) {
     if (ours)
         handshake_close(channel->fd);
     else
-        close(channel->fd);
+        disposal_close_later(channel->fd); /* if the parent has ended, this is the last copy */
     region_release(&channel->mine);
     region_release(&channel->peer);
     free(channel);
