@@ -135,6 +135,8 @@ crossings_status channel_finish_handshake(crossings_channel *channel, uint32_t c
                                                                    channel->max_peer_capacity, &channel->peer, reason);
     if (handshake != HANDSHAKE_OK)
         return channel_status_of(handshake);
+    if (region_is_same(&channel->mine, &channel->peer))
+        return CROSSINGS_PROTOCOL; /* it was sent back: this process would talk to itself */
     crossings_status status = send_region(channel, capacity);
     if (status == CROSSINGS_OK) {
         region_connect(&channel->mine, &channel->peer, &channel->writer, &channel->reader);
