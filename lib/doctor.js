@@ -2,6 +2,7 @@
 // `crossings doctor`: reports what this machine allows and what would disturb a measurement.
 const { Command } = require('commander');
 const { CrossingsError } = require('./channel/errors.js');
+const { native } = require('./channel/native.js');
 const { describeEnvironment, describeMachine } = require('./measure/environment.js');
 const { significant } = require('./terminal/numbers.js');
 const { eventOf, runProgram } = require('./measure/programs.js');
@@ -17,6 +18,7 @@ async function examine(signal) {
   const machine = await describeMachine({ cores: null, signal });
   const methods = eventOf(await runProgram('crossings-count', ['--probe'], { signal }), 'methods');
   methods.seccomp = await trySeccomp(signal);
+  methods.channels = tryChannels();
   const environment = await describeEnvironment({ cores: null, pin: true, signal });
   return { machine, methods, environment };
 }
@@ -33,6 +35,17 @@ async function trySeccomp(signal) {
   } catch (error) {
     if (!(error instanceof CrossingsError) || error.code !== 'ERR_FILTER_REFUSED') throw error;
     return { allowed: 'no', reason: error.message.replace('pipe-control: ', '') };
+  }
+}
+
+/** Whether the memory of a channel can be made. */
+function tryChannels() {
+  try {
+    const { handle, buffer } = native.createRegion(65536, false, false);
+    native.releaseRegion(handle, buffer);
+    return { allowed: 'yes', reason: null };
+  } catch (error) {
+    return { allowed: 'no', reason: /** @type {Error} */ (error).message };
   }
 }
 
@@ -68,6 +81,7 @@ function findings({ machine, methods, environment }) {
     method('tracepoint', 'counts system calls at full speed'),
     method('ptrace', 'counts and records system calls by stopping the process at each one'),
     method('seccomp', 'proves that the hot path makes no system call'),
+    method('channels', 'connect processes through shared memory'),
     { ok: true, what: 'compiler', finding: environment.compiler },
     { ok: true, what: 'Node', finding: environment.node },
   ];

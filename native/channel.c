@@ -135,6 +135,8 @@ crossings_status channel_finish_handshake(crossings_channel *channel, uint32_t c
                                                                    channel->max_peer_capacity, &channel->peer, reason);
     if (handshake != HANDSHAKE_OK)
         return channel_status_of(handshake);
+    if (region_is_same(&channel->mine, &channel->peer))
+        return CROSSINGS_PROTOCOL; /* it was sent back: this process would talk to itself */
     crossings_status status = send_region(channel, capacity);
     if (status == CROSSINGS_OK) {
         region_connect(&channel->mine, &channel->peer, &channel->writer, &channel->reader);
@@ -179,10 +181,8 @@ static crossings_status open_inherited(int fd, const crossings_options *given, c
         status = CROSSINGS_INVALID; /* another kind of descriptor, or another process has opened this end */
     if (status == CROSSINGS_OK)
         return open_channel(fd, &options, deadline_after(options.timeout_ms), channel);
-    if (handshake_works_over(fd))
+    if (fcntl(fd, F_GETFD) >= 0)
         disposal_close_later(fd); /* its maker may have put into it what is slow to close */
-    else
-        close(fd);
     return status;
 }
 
@@ -236,7 +236,7 @@ void crossings_close(crossings_channel *channel) {
     if (ours)
         handshake_close(channel->fd);
     else
-        close(channel->fd);
+        disposal_close_later(channel->fd); /* if the parent has ended, this is the last copy */
     region_release(&channel->mine);
     region_release(&channel->peer);
     free(channel);

@@ -6,7 +6,11 @@
  * function that can fail returns a crossings_status. crossings_status_text() describes it; after CROSSINGS_SYSTEM,
  * errno holds the reason.
  *
+ * Kernel: Linux 5.1 or later, with pages of 4 KiB. On others, each channel fails with CROSSINGS_SYSTEM (EOPNOTSUPP).
+ *
  * Threads: only one thread may use a channel at a time. Channels share no state. A call needs up to 24 KiB of stack.
+ * All threads that use the library must share one table of descriptors, as threads do unless one calls
+ * unshare(CLONE_FILES): the library's own threads close descriptors for all of them.
  *
  * Signals: a call goes on after the handler of a signal has returned. A handler must not leave it by siglongjmp(): in
  * the middle of a call, the channel is between two states, and the next message may be torn. Set a time limit instead.

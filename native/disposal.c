@@ -41,8 +41,9 @@ struct disposal {
     int fds[];
 };
 
-/* Threads for one kind of work. Memory has its own, because freeing it takes processor time only: it must not stay
- * until peers allow other descriptors to be closed. */
+/* Threads for one kind of work, which close what any thread has queued: crossings.h asks for one table of descriptors.
+ * Memory has its own, because freeing it takes processor time only: it must not stay until peers allow other
+ * descriptors to be closed. */
 struct pool {
     pthread_mutex_t mutex; /* guards all of it; held for a few instructions only */
     struct disposal *first, *last;

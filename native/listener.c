@@ -99,9 +99,9 @@ static enum handshake_status open_folder(const char *path, bool unlocked, struct
 }
 
 /* Make the address of a listener's file one in its opened folder. A user who can write to a folder on the path could
- * lead the path elsewhere between two calls. The descriptors are this thread's: it may have a table of its own
- * (CLONE_FILES), and that of a first thread that has ended is empty. The path stays if the name is too long for this,
- * or where /proc is missing. */
+ * lead the path elsewhere between two calls. The descriptors are this thread's: the table of a first thread that has
+ * ended is empty, and the threads that use this library may share another one (CLONE_FILES; see crossings.h). The path
+ * stays if the name is too long for this, or where /proc is missing. */
 static void keep_to_folder(struct sockaddr_un *address, const struct listener *listener) {
     char through[sizeof address->sun_path];
     int length = snprintf(through, sizeof through, "/proc/thread-self/fd/%d/%s", listener->folder, listener->name);

@@ -25,6 +25,10 @@ bool region_capacity_is_valid(uint64_t capacity) {
 
 /* Map the header and the data, then the data a second time right behind. Returns NULL and sets errno on failure. */
 static void *map_twice(int fd, uint32_t capacity, int protection, int flags) {
+    if (sysconf(_SC_PAGESIZE) > (long)RING_HEADER_BYTES) { /* the data does not begin a page */
+        errno = EOPNOTSUPP;
+        return NULL;
+    }
     size_t bytes = region_mapped_bytes(capacity);
     size_t file_bytes = (size_t)RING_HEADER_BYTES + capacity;
     char *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -42,11 +46,13 @@ static void *map_twice(int fd, uint32_t capacity, int protection, int flags) {
     return NULL;
 }
 
-static void fill(struct region *region, void *base, uint32_t capacity, int fd) {
+static void fill(struct region *region, void *base, uint32_t capacity, int fd, const struct stat *status) {
     region->header = base;
     region->data = (char *)base + RING_HEADER_BYTES;
     region->capacity = capacity;
     region->fd = fd;
+    region->device = status->st_dev;
+    region->inode = status->st_ino;
 }
 
 int region_create(struct region *region, uint32_t capacity, uint32_t flags) {
@@ -57,18 +63,19 @@ int region_create(struct region *region, uint32_t capacity, uint32_t flags) {
     int fd = memfd_create("crossings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -1;
+    struct stat status;
     void *base = NULL;
-    if (ftruncate(fd, (off_t)RING_HEADER_BYTES + capacity) == 0)
+    if (ftruncate(fd, (off_t)RING_HEADER_BYTES + capacity) == 0 && fstat(fd, &status) == 0)
         base = map_twice(fd, capacity, PROT_READ | PROT_WRITE, 0);
     if (!base || fcntl(fd, F_ADD_SEALS, SEALS)) {
-        int reason = errno;
+        int reason = base && errno == EINVAL ? EOPNOTSUPP : errno; /* F_SEAL_FUTURE_WRITE is of Linux 5.1 */
         if (base)
             munmap(base, region_mapped_bytes(capacity));
         close(fd);
         errno = reason;
         return -1;
     }
-    fill(region, base, capacity, fd);
+    fill(region, base, capacity, fd, &status);
     region->flags = flags;
     region->key = key;
     *region->header = (struct ring_region){
@@ -106,7 +113,7 @@ enum region_refusal region_map_peer(struct region *region, int fd, uint32_t max_
         munmap(header, region_mapped_bytes(capacity));
         return REGION_BAD_HEADER;
     }
-    fill(region, header, capacity, -1);
+    fill(region, header, capacity, -1, &status);
     region->flags = flags;
     return REGION_OK;
 }

@@ -4,12 +4,16 @@
 
 #include "ring-auth.h"
 
+#include <sys/types.h>
+
 /* A mapped region: the header, then the ring's data twice in a row. */
 struct region {
     struct ring_region *header; /* NULL: not mapped. A peer's region is mapped read-only. */
     char *data;                 /* 2 * capacity bytes; the second half maps the same memory as the first */
     uint32_t capacity;          /* bytes; checked when the region was mapped and never read from the header again */
     uint32_t flags;
+    dev_t device; /* of its file */
+    ino_t inode;
     /* With RING_FLAG_AUTHENTICATED: the key that the owner has made, for the frames that the owner will read. It is not
      * in the region's memory. */
     struct siphash_key key;
@@ -43,6 +47,11 @@ enum region_refusal {
  * locks its memory (mlockall) would hold all of its pages. The caller may close the descriptor afterwards. */
 enum region_refusal region_map_peer(struct region *region, int fd, uint32_t max_capacity);
 const char *region_refusal_text(enum region_refusal refusal);
+
+/* Is it the same memory? Its file must not have been freed. */
+static inline bool region_is_same(const struct region *a, const struct region *b) {
+    return a->inode != 0 && a->inode == b->inode && a->device == b->device;
+}
 
 /* Unmap the region and close its descriptor. Does nothing if neither is open. */
 void region_release(struct region *region);

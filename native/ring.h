@@ -37,11 +37,11 @@
 
 #define RING_MAGIC 0x53535243u /* "CRSS" in memory */
 #define RING_VERSION 2u
-#define RING_HEADER_BYTES 4096u /* of a region, before the ring's data */
+#define RING_HEADER_BYTES 4096u /* of a region, before the ring's data: at least one page (region.c) */
 #define RING_FRAME_HEADER_BYTES 8u
 #define RING_FRAME_ALIGN 8u
 #define RING_LINE_BYTES 64u      /* a cache line: small frames do not straddle two (docs/protocol.md) */
-#define RING_MIN_CAPACITY 65536u /* the largest page size in use: the ring is mapped twice, in whole pages */
+#define RING_MIN_CAPACITY 65536u /* whole pages, as the ring is mapped twice */
 #define RING_MAX_CAPACITY (1u << 30)
 #define RING_SMALL_COPY 512u /* bytes: copies up to this size are inlined */
 #define RING_STREAM 2u       /* more frames in a row than this are a stream */
@@ -85,7 +85,7 @@ RING_ASSERT(offsetof(struct ring_region, read_position) == 128, "part of the pro
 RING_ASSERT(offsetof(struct ring_region, waiting_for_data) == 256, "part of the protocol");
 RING_ASSERT(offsetof(struct ring_region, waiting_for_room) == 260, "part of the protocol");
 RING_ASSERT(offsetof(struct ring_region, closed) == 384, "part of the protocol");
-RING_ASSERT(sizeof(struct ring_region) <= RING_HEADER_BYTES, "the header is one page");
+RING_ASSERT(sizeof(struct ring_region) <= RING_HEADER_BYTES, "the words fit into the header");
 RING_ASSERT(sizeof(struct ring_frame) == RING_FRAME_HEADER_BYTES, "part of the protocol");
 RING_ASSERT(RING_MIN_CAPACITY >= 2 * RING_LINE_BYTES, "a frame and the end mark fit");
 RING_ASSERT((RING_MAX_CAPACITY & (RING_MAX_CAPACITY - 1)) == 0, "a power of two");

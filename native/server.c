@@ -244,8 +244,8 @@ void crossings_unlisten(crossings_server *server) {
         drop(take_handshake(server, server->count - 1));
     if (channel_is_mine(server->owner)) {
         listener_close(&server->listener);
-    } else { /* a forked child: the parent continues to listen */
-        close(server->listener.fd);
+    } else {                                       /* a forked child: the parent continues to listen */
+        disposal_close_later(server->listener.fd); /* with the clients that wait in it, if the parent has ended */
         close(server->listener.folder);
     }
     free(server);

@@ -78,7 +78,10 @@ const ROOMS = [
     files: ['lib/lessons/'],
     uses: ['lib/experiments/', 'lib/measure/', 'lib/terminal/', 'lib/trace/', 'lib/channel/errors.js', 'package.json'],
   },
-  { files: ['lib/doctor.js'], uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/errors.js'] },
+  {
+    files: ['lib/doctor.js'],
+    uses: ['lib/measure/', 'lib/terminal/', 'lib/channel/', 'lib/channel/errors.js'],
+  },
   {
     files: ['lib/cli.js'],
     uses: [

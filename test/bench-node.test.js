@@ -45,6 +45,18 @@ test.each(['bare-memory', 'ring-bare-async', 'wake'])('the lower bound %s counts
   }
 });
 
+// Node emits the first error and throws the second.
+test.each([
+  ['/no/such/program', 'no such file or directory'],
+  ['/dev/null/program', 'not a directory'],
+])('a side that cannot start the other one, as %s, says why', (program, reason) => {
+  for (const transport of ['ring', 'send-json', 'stdio', 'wake']) {
+    const task = taskOf(transport, { prefix: [program] });
+    const { status, stderr } = spawnSync(process.execPath, [side, task], { encoding: 'utf8', timeout: 30_000 });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: `Cannot run node: ${reason}\n` });
+  }
+});
+
 const [methods] = eventsOf(run('crossings-count', ['--probe']).stdout);
 const [machine] = eventsOf(run('crossings-bench', ['--describe']).stdout);
 const countable = Object.values(methods).some((method) => /** @type {any} */ (method).allowed === 'yes');

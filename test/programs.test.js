@@ -14,7 +14,7 @@ const { spawnSync } = require('node:child_process');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { eventOf } = require('../lib/measure/programs.js');
-const { root } = require('./support.js');
+const { built, eventsOf, root } = require('./support.js');
 
 // A copy of lib/ that runs a fake program.
 const folder = mkdtempSync(join(tmpdir(), 'programs-'));
@@ -51,6 +51,20 @@ test('a program that cannot be started is reported', () => {
   const { code, message } = failing('#!/no/such/shell\n');
   expect(code).toBe('ERR_PROGRAM');
   expect(message).toMatch(/^Cannot run crossings-bench: /);
+});
+
+// spawn() throws for this reason and for most others; for the one above, it emits an error.
+test('a program that the system refuses to start is reported', () => {
+  const name = JSON.stringify(built('crossings-bench'));
+  const lines = `
+    const { runProgram, startProgram } = require(${JSON.stringify(join(root, 'lib/measure/programs.js'))});
+    const words = ['x'.repeat(1 << 20)]; // one argument may have 128 KiB
+    const say = ({ code, message }) => console.log(JSON.stringify({ code, message }));
+    runProgram(${name}, words).catch(say);
+    try { startProgram(${name}, words, () => {}); } catch (error) { say(error); }`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', lines], { encoding: 'utf8' });
+  const refused = { code: 'ERR_PROGRAM', message: `Cannot run ${built('crossings-bench')}: argument list too long` };
+  expect([eventsOf(stdout), stderr]).toEqual([[refused, refused], '']);
 });
 
 test('a program that something has stopped is ended when its time is over', () => {

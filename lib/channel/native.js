@@ -1,8 +1,9 @@
 'use strict';
 // Loads the addon. All native functions that lib/ uses come from here; errors with a code become CrossingsErrors. Where the
-// addon cannot be loaded, `unavailable` explains why, and each native function throws that sentence when it is called.
+// addon cannot be loaded or used, `unavailable` explains why, and each native function throws that sentence when it is called.
 const { findBinary } = require('./binary.js');
 const { CrossingsError } = require('./errors.js');
+const { HEADER_BYTES } = require('./layout.js');
 const { lacksLoopPoller } = require('./runtime.js');
 
 /**
@@ -64,7 +65,10 @@ function load() {
   const { path, missing } = findBinary('crossings.node');
   if (missing !== null) return { raw: null, unavailable: missing };
   try {
-    return { raw: require(path), unavailable: null };
+    const raw = require(path);
+    if (raw.pageBytes <= HEADER_BYTES) return { raw, unavailable: null };
+    const pages = `this kernel has pages of ${raw.pageBytes / 1024} KiB`;
+    return { raw: null, unavailable: `Channels through shared memory need pages of 4 KiB; ${pages}.` };
   } catch (error) {
     const [reason] = String(/** @type {Error} */ (error).message).split('\n');
     return { raw: null, unavailable: `Cannot load ${path}: ${reason.replace(/\.$/, '')}.` };

@@ -4,9 +4,9 @@ const { spawn } = require('node:child_process');
 const { existsSync } = require('node:fs');
 const { isAbsolute } = require('node:path');
 const { createInterface } = require('node:readline');
-const { getSystemErrorMap } = require('node:util');
 const { findBinary } = require('../channel/binary.js');
 const { CrossingsError } = require('../channel/errors.js');
+const { cannotRun, start } = require('./start.js');
 
 /** @typedef {{type: string, [key: string]: any}} ProgramEvent one line printed by a program */
 
@@ -96,9 +96,6 @@ function closeAfterExit(child) {
   });
 }
 
-/** "spawn /x/crossings-bench EMFILE" -> "too many open files". @param {NodeJS.ErrnoException} error */
-const reasonOf = ({ errno, message }) => (errno && getSystemErrorMap().get(errno)?.[1]) || message;
-
 /**
  * @param {string} name for error messages
  * @param {string[]} command
@@ -108,7 +105,9 @@ const reasonOf = ({ errno, message }) => (errno && getSystemErrorMap().get(errno
 async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) {
   signal?.throwIfAborted();
   const extra = inherit === undefined ? [] : [inherit];
-  const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe', ...extra] });
+  /** @type {import('node:child_process').SpawnOptions} */
+  const options = { detached: true, stdio: ['ignore', 'pipe', 'pipe', ...extra] };
+  const child = start(name, () => spawn(command, args, options));
   const kill = () => {
     try {
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
@@ -121,7 +120,7 @@ async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) 
   // Listen first: a process that fails to start emits its error early, and has no streams.
   /** @type {Promise<[number | null, NodeJS.Signals | null]>} */
   const ended = new Promise((resolve, reject) => {
-    child.on('error', (error) => reject(new CrossingsError('ERR_PROGRAM', `Cannot run ${name}: ${reasonOf(error)}`)));
+    child.on('error', (error) => reject(cannotRun(name, error)));
     child.on('close', (code, killer) => resolve([code, killer]));
   });
   closeAfterExit(child);
@@ -175,7 +174,8 @@ async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) 
  */
 function startProgram(name, args, onEvent, options = {}, onOutput = undefined) {
   const words = ['--parent', process.pid, '--output', 3, ...args].map(String);
-  const child = spawn(programPath(name), words, { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], ...options });
+  const path = programPath(name);
+  const child = start(name, () => spawn(path, words, { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], ...options }));
   const lines = /** @type {import('node:stream').Readable | undefined} */ (child.stdio?.[3]); // none if it could not be started
   /** @type {unknown} */
   let failed = null;
@@ -192,7 +192,7 @@ function startProgram(name, args, onEvent, options = {}, onOutput = undefined) {
   if (child.stdout && onOutput) createInterface({ input: child.stdout }).on('line', take(onOutput));
   else child.stdout?.resume(); // a full pipe would stop the program
   const ended = new Promise((resolve, reject) => {
-    child.on('error', (error) => reject(new CrossingsError('ERR_PROGRAM', `Cannot run ${name}: ${reasonOf(error)}`)));
+    child.on('error', (error) => reject(cannotRun(name, error)));
     child.on('close', (code, killer) => {
       // A program that is killed may leave half a line.
       if (!failed || (failed instanceof SyntaxError && code !== 0)) resolve(code ?? killer);

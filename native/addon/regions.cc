@@ -173,8 +173,10 @@ void ReleaseRegion(const Napi::CallbackInfo &info) {
 
 // sendHello(descriptor, handle) -> true when it has been sent; false: try again
 Napi::Value SendHello(const Napi::CallbackInfo &info) {
-    struct region *region = &MappingOf(info[1])->region;
-    enum handshake_status status = handshake_send(IntegerAt(info, 0), region);
+    Mapping *mapping = MappingOf(info[1]);
+    struct region *region = &mapping->region;
+    mapping->sent_over = IntegerAt(info, 0);
+    enum handshake_status status = handshake_send(mapping->sent_over, region);
     if (status != HANDSHAKE_OK && status != HANDSHAKE_AGAIN)
         ThrowHandshake(info.Env(), status, "Handshake failed", "the peer refuses descriptors");
     if (status == HANDSHAKE_OK) {
@@ -197,6 +199,10 @@ Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
         return info.Env().Null();
     if (status != HANDSHAKE_OK)
         ThrowHandshake(info.Env(), status, "Handshake failed", reason);
+    if (IsSentBack(info.Env(), IntegerAt(info, 0), region)) { // this process would talk to itself
+        region_release(&region);
+        Throw(info.Env(), "ERR_PROTOCOL", "Handshake failed: the peer has sent back the region of this side");
+    }
     return Wrap(info.Env(), region, use);
 }
 
@@ -221,6 +227,7 @@ void ExportRegions(Napi::Object exports) {
     Export(exports, "receiveHello", ReceiveHello);
     Export(exports, "isReleased", IsReleased);
     Export(exports, "isFree", IsFree);
+    exports.Set("pageBytes", Napi::Number::New(env, static_cast<double>(sysconf(_SC_PAGESIZE))));
     exports.Set("hasExternalBuffers", Napi::Boolean::New(exports.Env(), HasExternalBuffers(exports.Env())));
     exports.Set("hasSharedBuffers", Napi::Boolean::New(exports.Env(), FindCreateShared() != nullptr));
 }

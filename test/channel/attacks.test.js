@@ -1,10 +1,32 @@
 'use strict';
 // Attacks on a channel from inside its own program and by its peer. Each one ended the process, stopped the event loop or blocked a
 // channel for good when it was found.
+const { spawn, spawnSync } = require('node:child_process');
+const { once } = require('node:events');
 const vm = require('node:vm');
 const { RingWriter } = require('../../lib/channel/ring-writer.js');
 const { PENDING, Waiters } = require('../../lib/channel/waiters.js');
 const { crossings, errorWith, library, pair, pause, runScript } = require('./support.js');
+
+const hasPython = spawnSync('python3', ['-c', 'import socket; socket.send_fds']).status === 0;
+
+// The victim was then its own peer: one that answers each message never slept again.
+(hasPython ? test : test.skip)('a peer that sends back the region of this side is refused', async () => {
+  const script = `
+import socket
+end = socket.socket(fileno=3)
+end.setblocking(True)
+hello, descriptors, _, _ = socket.recv_fds(end, 64, 1)
+socket.send_fds(end, [hello], descriptors)
+end.recv(1)`;
+  for (const authenticate of [false, true]) {
+    const { channel, port } = crossings.channelPair({ authenticate });
+    const child = spawn('python3', ['-c', script], { stdio: ['ignore', 'ignore', 'inherit', port.fd] });
+    port.close();
+    await expect(channel).rejects.toEqual(errorWith('ERR_PROTOCOL'));
+    await once(child, 'close');
+  }
+});
 
 test('a Node stream of bytes fails if decode returns null', async () => {
   const [a, b] = await pair(crossings.structured);

@@ -4,6 +4,7 @@
 // line of JSON.
 const { fork, spawn } = require('node:child_process');
 const { channelPair, openChannel } = require('../../index.js');
+const { startNodeOrExit } = require('../../measure/start.js');
 
 const SENDERS = 8;
 const { transport, messages, sizeBytes, role = 'receiver' } = JSON.parse(process.argv[2]);
@@ -18,7 +19,8 @@ const transports = {
   ring: {
     async start(arrived) {
       const { channel, port } = channelPair();
-      spawn(process.execPath, argumentsOf({ role: 'sender' }), { stdio: ['ignore', 'ignore', 'inherit', port.fd] });
+      const words = argumentsOf({ role: 'sender' });
+      startNodeOrExit(() => spawn(process.execPath, words, { stdio: ['ignore', 'ignore', 'inherit', port.fd] }));
       port.close();
       const opened = await channel;
       const receive = async () => {
@@ -38,7 +40,7 @@ const transports = {
   send: {
     async start(arrived) {
       const [script, task] = argumentsOf({ role: 'sender' });
-      const child = fork(script, [task]);
+      const child = startNodeOrExit(() => fork(script, [task]));
       await new Promise((resolve) => child.once('message', resolve));
       child.on('message', arrived);
       return { go: () => child.send('go'), end: () => child.kill() };

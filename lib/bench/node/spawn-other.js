@@ -1,6 +1,7 @@
 'use strict';
 // Starts the other side of a measurement as a process.
 const { spawn } = require('node:child_process');
+const { startNodeOrExit } = require('../../measure/start.js');
 
 /**
  * How to start the other process.
@@ -14,7 +15,7 @@ const { spawn } = require('node:child_process');
 /** @param {Place} place @param {any[]} stdio */
 function spawnOther({ prefix, script, args }, stdio) {
   const [command, ...rest] = [...prefix, process.execPath, script, ...args];
-  return spawn(command, rest, { stdio });
+  return startNodeOrExit(() => spawn(command, rest, { stdio }));
 }
 
 module.exports = { spawnOther };

@@ -4,6 +4,7 @@
 // peer sends as fast as that can. The processes are not pinned. Prints percentiles of the lateness as one line of JSON.
 const { spawn } = require('node:child_process');
 const { channelPair, openChannel } = require('../../index.js');
+const { startNodeOrExit } = require('../../measure/start.js');
 const { quantile } = require('../../measure/statistics.js');
 
 const TIMER_MS = 1;
@@ -40,9 +41,8 @@ async function first() {
   let channel;
   if (beside !== 'nothing') {
     const pair = channelPair();
-    spawn(process.execPath, [__filename, JSON.stringify({ role: beside === 'flood' ? 'flooding' : 'other' })], {
-      stdio: ['ignore', 'ignore', 'inherit', pair.port.fd],
-    });
+    const words = [__filename, JSON.stringify({ role: beside === 'flood' ? 'flooding' : 'other' })];
+    startNodeOrExit(() => spawn(process.execPath, words, { stdio: ['ignore', 'ignore', 'inherit', pair.port.fd] }));
     pair.port.close();
     channel = await pair.channel;
     const use = beside === 'flood' ? receiveAll : exchange;

@@ -9,6 +9,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { Worker, parentPort } = require('node:worker_threads');
 const { channelPair, openChannel } = require('../../index.js');
+const { startNodeOrExit } = require('../../measure/start.js');
 const { bareMemory, bareWake } = require('./bare.js');
 const { spawnOther } = require('./spawn-other.js');
 
@@ -126,7 +127,7 @@ function processSend(serialization) {
     text: serialization === 'json',
     async start({ prefix, script, args }) {
       const [execPath, ...execArgv] = [...prefix, process.execPath];
-      const child = fork(script, args, { execPath, execArgv, serialization });
+      const child = startNodeOrExit(() => fork(script, args, { execPath, execArgv, serialization }));
       return overEvents(child, (message) => new Promise((resolve) => child.send(message, resolve)));
     },
     async join() {

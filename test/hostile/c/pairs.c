@@ -121,6 +121,28 @@ static void a_ring_that_is_too_large_is_refused(void) {
     }
 }
 
+/* The process would talk to itself: one that answers each message would never sleep again. */
+static void its_own_region_is_refused(void) {
+    crossings_channel *channel;
+    crossings_options options = {.timeout_ms = 60000};
+    int pair[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+    pid_t peer = start();
+    if (peer == 0) {
+        _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))], hello[64];
+        struct iovec data = {hello, sizeof hello};
+        struct msghdr message = {
+            .msg_iov = &data, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+        ssize_t size = recvmsg(pair[1], &message, 0);
+        EXPECT(size > 0);
+        data.iov_len = (size_t)size;
+        EXPECT(sendmsg(pair[1], &message, 0) == size);
+        _exit(0);
+    }
+    EXPECT(crossings_open(pair[0], &options, &channel) == CROSSINGS_PROTOCOL);
+    EXPECT(end_of(peer) == 0);
+}
+
 static void a_full_socket_meets_the_time_limit(void) {
     crossings_channel *channel;
     crossings_options options = {.timeout_ms = 200};
@@ -173,6 +195,7 @@ static void minus_one_waits_for_room(void) {
 }
 
 static const struct test tests[] = {
+    {"a peer that sends back the region of this side is refused", its_own_region_is_refused},
     {"a limit of file sizes is an error, and not the end", a_limit_of_file_sizes_is_an_error},
     {"no packet leaves a descriptor, whatever the maker of the socket has set", no_packet_leaves_a_descriptor},
     {"a hello that the maker of the socket has hidden is found", a_hello_that_cannot_be_seen_is_found},

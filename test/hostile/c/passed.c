@@ -83,6 +83,39 @@ static void hidden_packets_are_closed_elsewhere(void) {
     EXPECT(threads_started == 1);
 }
 
+/* Of a descriptor that crossings_open() refuses, too: its maker may have put slow ones into it. */
+static void what_cannot_be_opened_is_closed_elsewhere(void) {
+    crossings_channel *channel;
+    int pair[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    pass(pair[1], &pair[1], 1);
+    EXPECT(crossings_open(pair[0], NULL, &channel) == CROSSINGS_INVALID);
+    EXPECT(!is_open(pair[0]) && threads_started == 1);
+}
+
+/* After daemon(), the child has the last copy, with what a client has put into it. */
+static void a_forked_child_closes_sockets_elsewhere(void) {
+    crossings_server *server;
+    crossings_channel *channel;
+    struct region peer;
+    int pair[2];
+    EXPECT(crossings_listen(path, NULL, &server) == CROSSINGS_OK);
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+    EXPECT(region_create(&peer, 1 << 16, 0) == 0 && handshake_send(pair[1], &peer) == HANDSHAKE_OK);
+    EXPECT(crossings_open(pair[0], NULL, &channel) == CROSSINGS_OK);
+    for (int closes = 0; closes < 2; closes++) {
+        pid_t child = start();
+        if (child == 0) {
+            if (closes)
+                crossings_close(channel);
+            else
+                crossings_unlisten(server);
+            _exit(threads_started == 1 ? 0 : 1);
+        }
+        EXPECT(end_of(child) == 0);
+    }
+}
+
 /* A peer that hangs in a write() to a pipe holds its lock, which close() and fcntl() wait for. */
 static void a_pipe_is_closed_elsewhere(void) {
     int pair[2], ends[2];
@@ -410,6 +443,8 @@ static void making_room_drops_the_right_client(void) {
 }
 
 static const struct test tests[] = {
+    {"what cannot be opened is closed by another thread", what_cannot_be_opened_is_closed_elsewhere},
+    {"a forked child closes its copies of sockets on another thread", a_forked_child_closes_sockets_elsewhere},
     {"sockets with descriptors in them wait for a thread that can close them", sockets_wait_for_a_thread},
     {"a full socket is emptied by another thread", a_full_socket_is_emptied_elsewhere},
     {"of many descriptors, few are received", few_of_many_descriptors_are_received},
