@@ -1,13 +1,14 @@
 'use strict';
 // receiveSync(): blocks this thread until a message arrives.
 const { now } = require('./clock.js');
-const { FOR_DATA, FOR_ROOM } = require('./connection.js');
+const { FOR_DATA, FOR_ROOM, ringOne } = require('./connection.js');
 const { CrossingsError } = require('./errors.js');
 const { PENDING } = require('./waiters.js');
 
 const LOOKS_PER_READING = 64;
 // A thread that is blocked in the kernel cannot be terminated, and the process cannot exit. So no call blocks for longer.
 const SLICE_MS = 50;
+const FEW_MS = 1; // while there are doorbells to be rung
 
 /**
  * @param {object} channel
@@ -27,7 +28,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     for (;;) {
       const message = attemptUntil(attempt, connection.reader, Math.min(now() + spinMs, deadline));
       if (message !== PENDING) return message;
-      connection.resume(); // a ring that was put off
+      if (wait === 'spin') ringOne();
       connection.answerDoorbell();
       serveSenders(); // pending sends cannot make progress on the event loop while this thread is blocked
       const last = attempt();
@@ -53,7 +54,9 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     if (!connection.reader.isReady() && connection.isOpen) {
       pump.sleeps++;
       let leftMs = deadline - now();
-      while (!connection.waitForDoorbell(Math.max(0, Math.min(SLICE_MS, Math.ceil(leftMs)))) && leftMs > 0) {
+      // What is awaited may depend on doorbells that were put off, also on other channels.
+      const sliceMs = () => (ringOne() ? FEW_MS : SLICE_MS);
+      while (!connection.waitForDoorbell(Math.max(0, Math.min(sliceMs(), Math.ceil(leftMs)))) && leftMs > 0) {
         connection.ringAgain();
         leftMs = deadline - now();
       }

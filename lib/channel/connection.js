@@ -33,14 +33,23 @@ const EMPTY_WORDS = new Int32Array(0);
 /** @type {Set<Connection>} all open connections of this thread */
 const openConnections = new Set();
 let exiting = false;
+/** @type {Set<Connection>} whose doorbells are rung in later turns */
+const putOff = new Set();
+
+/** Ring one that was put off: this thread is going to block, or does not return to the event loop. @returns {boolean} are there more? */
+function ringOne() {
+  for (const each of putOff) {
+    each.resume();
+    break;
+  }
+  return putOff.size > 0;
+}
 
 /** A send() is published at the end of its tick at the latest. process.exit() may be called earlier, and then the tick never ends. */
 function publishAtExit() {
   exiting = true;
-  for (const connection of openConnections) {
-    connection.flush(true);
-    connection.resume(); // rings that were put off
-  }
+  while (ringOne());
+  for (const connection of openConnections) connection.flush(true);
 }
 
 /**
@@ -61,8 +70,7 @@ class Connection {
   #refed = false;
   #hungUp = false;
   #isUnrung = false; // the doorbell could not be rung, and the peer may be asleep
-  #isPutOff = false; // the doorbell is rung in a later turn
-  unreferenced = false; // see resumeNext() in turn.js
+  isSlow = true; // see resumeNext() in turn.js: it is used for doorbells that take long
   #asleep = 0; // what my region announces that this side is sleeping for: FOR_... bits
   #onEnd;
   #onState;
@@ -195,32 +203,48 @@ class Connection {
   }
 
   /** Do system calls for this peer take long? */
-  get isSlow() {
+  get isPeerSlow() {
     return this.#bell.isSlow;
   }
 
   ring() {
-    if (exiting || turn.mayRing()) return this.#ringNow();
-    // Code outside of any turn's order, such as timers of the program, may send thousands of messages to a peer that makes ringing slow.
-    this.writer.rung = this.reader.rung = 0; // so that the next message rings again: no sleep has an even number
-    this.#isPutOff = true;
-    turn.resumeNext(this);
+    const { writer, reader } = this;
+    const forData = writer.rung;
+    const forRoom = reader.rung;
+    writer.rung = reader.rung = 0; // so that the next message rings again, unless this succeeds: no sleep has an even number
+    if (!exiting && !this.#bell.mayRing()) {
+      putOff.add(this);
+      return turn.resumeNext(this);
+    }
+    if (!this.#ringNow()) return;
+    writer.rung = forData;
+    reader.rung = forRoom;
   }
 
+  /** @returns {boolean} false if the peer may sleep on */
   #ringNow() {
-    if (this.#hungUp) return; // the peer has gone
-    this.#isPutOff = false;
+    putOff.delete(this);
+    if (this.#hungUp) return true; // the peer has gone
     this.doorbellsRung++;
-    if (this.#bell.ring()) return;
-    this.writer.rung = this.reader.rung = 0;
-    if (this.#isUnrung) return;
+    if (this.#bell.ring()) return true;
+    if (!this.#isUnrung) callUnreferenced(() => this.ringAgain(), RING_RETRY_MS);
     this.#isUnrung = true;
-    callUnreferenced(() => this.ringAgain(), RING_RETRY_MS);
+    return false;
   }
 
-  /** Called in a later turn, or before this thread blocks: ring the doorbell if that was put off. */
+  /** Called in a later turn: ring the doorbell if that was put off. */
   resume() {
-    if (this.#isPutOff) this.#ringNow();
+    if (putOff.has(this)) this.#ringNow();
+  }
+
+  /** See resumeNext() in turn.js. */
+  get tookMs() {
+    return this.#bell.tookMs;
+  }
+
+  /** Likewise. The end of this process wakes the peer as well, but does not send messages over a socket. */
+  get unreferenced() {
+    return !this.#bell.carries;
   }
 
   /** Ring the doorbell if ringing it has failed: the peer may sleep on, and no other message may follow. */
@@ -295,7 +319,7 @@ class Connection {
 
   /** A loop of try calls has found nothing for long: check for the peer's end. */
   polled() {
-    this.resume();
+    ringOne();
     this.ringAgain();
     if (!this.checkPeer()) this.#bell.polled?.();
   }
@@ -337,6 +361,7 @@ class Connection {
     if (this.#hungUp) return;
     this.#sent = this.#bell.close();
     this.#hungUp = true;
+    putOff.delete(this);
   }
 
   /** @param {number} state @param {unknown} error */
@@ -379,4 +404,4 @@ class Connection {
   }
 }
 
-module.exports = { Connection, FOR_DATA, FOR_ROOM };
+module.exports = { Connection, FOR_DATA, FOR_ROOM, ringOne };

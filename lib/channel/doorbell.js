@@ -12,9 +12,12 @@ const turn = require('./turn.js');
  * @property {string | null} cannotBlock why no thread can wait for it, as a sentence; null if one can
  * @property {(onRing: () => void) => void} watch calls when the peer rings or has gone
  * @property {(yes: boolean) => void} keepAlive does watching keep the process alive? At first it does not
+ * @property {() => boolean} mayRing may it be rung in this turn?
  * @property {() => boolean} ring wakes the peer; false if the peer may sleep on, because a system call failed
+ * @property {boolean} carries does ringing also send the messages?
  * @property {() => boolean} isConnected takes the rings that have arrived. Throws ERR_PEER_CORRUPT if the peer broke the protocol
  * @property {boolean} isSlow do system calls for the peer take long?
+ * @property {number} tookMs the last one took so long
  * @property {() => void} [polled] a loop of try calls has found nothing for long
  * @property {(timeoutMs: number) => boolean} wait blocks this thread until the peer rings; true if it did
  * @property {() => void} stopWatching
@@ -30,6 +33,7 @@ class Doorbell {
   #onRing = () => {};
   unreferenced = true; // see resumeNext() in turn.js
   cannotBlock = null;
+  carries = false;
 
   /** @param {number} fd a connected socket @param {InstanceType<typeof turn.CallTimes>} [times] of the calls on it */
   constructor(fd, times = new turn.CallTimes()) {
@@ -39,6 +43,10 @@ class Doorbell {
 
   get isSlow() {
     return this.#times.isSlow;
+  }
+
+  get tookMs() {
+    return this.#times.tookMs;
   }
 
   /** @param {() => void} onRing */
@@ -68,10 +76,14 @@ class Doorbell {
     turn.reference(this);
   }
 
+  mayRing() {
+    return this.#times.mayRing();
+  }
+
   ring() {
     const before = now();
     const rang = native.ring(this.#fd);
-    this.#times.count(now() - before);
+    this.#times.countRing(now() - before);
     return rang;
   }
 

@@ -241,6 +241,9 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
     get isSlow() {
       return times.isSlow;
     },
+    get tookMs() {
+      return times.tookMs;
+    },
   };
   const self = {
     channel: connecting,

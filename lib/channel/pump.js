@@ -113,7 +113,12 @@ class Pump {
 
   /** See turn.js. */
   get isSlow() {
-    return this.#connection.isSlow;
+    return this.#connection.isPeerSlow;
+  }
+
+  /** Likewise. */
+  get tookMs() {
+    return this.#connection.tookMs;
   }
 
   /** In the lookout, more may be awaited than refusals now, and the next look may depend on a timer that does not keep the process alive. */
@@ -308,7 +313,7 @@ class Pump {
 
   #mayEnterLookout() {
     if (turn.isSpent() || !this.#connection.isOpen) return false;
-    return this.#pacer.always || (!this.#looked && !this.#connection.isSlow && this.#pacer.mayLook);
+    return this.#pacer.always || (!this.#looked && !this.#connection.isPeerSlow && this.#pacer.mayLook);
   }
 
   /**

@@ -9,12 +9,14 @@ const TURN_MS = 0.12; // about two hundred fast round trips; a turn of the event
 const CHECK_MS = 0.05;
 const MAX_BETWEEN_READINGS = 64;
 const FEW_BETWEEN_READINGS = 4; // at most, at the start of a turn: a loop's body may take longer than it did in the turn before
-const SLOW_MS = 0.5; // a wake-up on another core of a busy virtual machine seldom takes longer
-const MOST_RINGS_MS = 20; // of a turn, see mayRing()
+const MOST_RINGS_MS = 10; // of one peer in a turn, see mayRing()
 const BELLS_PER_TURN = 32; // at most twice as many; a peer that rings all the time makes one of them take about 20 µs
 const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and signing it about 40
 
-/** @typedef {{resume: () => void, unreferenced: boolean, isSlow?: boolean}} Resumable isSlow: system calls on its peer's socket take long */
+/**
+ * isSlow: system calls on its peer's socket take long. tookMs: the last one took so long.
+ * @typedef {{resume: () => void, unreferenced: boolean, isSlow?: boolean, tookMs?: number}} Resumable
+ */
 
 /** @type {any} starts the next turn */ let immediate;
 let isProgramEnding = false; // see programEnds()
@@ -27,6 +29,8 @@ let endsAt = 0; // 0: the clock has not been read in this turn
 let spent = false;
 let bells = 0; // doorbells answered, clients accepted, and steps of handshakes since the last start()
 let bellsMs = 0; // what these took
+let callsMs = 0; // likewise, with those of slow peers
+let turns = 0; // calls of start()
 let shared = false; // more than one channel was resumed in this turn
 /** @type {Set<Resumable>} */
 const queued = new Set(); // resumed in the next turn
@@ -37,6 +41,7 @@ const delayed = new Set(); // resumed by an unreferenced timer
 /** @type {Set<Resumable>} */
 const delayedSlow = new Set(); // likewise, one of them each time
 let isDelaying = false; // it was started
+let takesLeast = false; // see chooseSlow()
 
 /** Counts one message. Returns false if this turn's budget is spent: continue in the next turn. */
 function take() {
@@ -64,13 +69,18 @@ function readClock() {
 /** Would take() return true? Counts as a message, too, but leaves at least one: it is asked between two channels. */
 const isTimeLeft = () => (--left > 1 ? !spent : readClock());
 
-/** The first reading in this turn. What starts the next turn keeps the process alive, unless the program ends. @returns {number} its time */
-function start() {
+/**
+ * The first reading in this turn. What starts the next turn keeps the process alive, unless the program ends.
+ * @param {boolean} [keepsAlive] false: only what is queued does
+ * @returns {number} its time
+ */
+function start(keepsAlive = !isProgramEnding) {
   immediate = setImmediate(begin); // even if the budget is never spent
   // Otherwise a listener of 'beforeExit' that sends a message would be called for ever.
-  if (isProgramEnding && queued.size + slow.size === 0) immediate?.unref?.();
+  if (!keepsAlive && queued.size + slow.size === 0) immediate?.unref?.();
   bells = 0;
-  bellsMs = 0;
+  bellsMs = callsMs = 0;
+  turns++;
   readAt = now(); // only now: a hook of async_hooks may take longer than a turn, and each turn would be spent before it begins
   endsAt = readAt + TURN_MS; // last: the call before it fails if the stack is full
   return readAt;
@@ -96,20 +106,32 @@ function beginBudget() {
 }
 
 /**
+ * By turns the one that has waited longest, and the one whose calls take least time: on a busy machine, calls for an honest peer may
+ * take long, too, and it would wait for all hostile ones.
+ * @param {Set<Resumable>} waiting
+ */
+function chooseSlow(waiting) {
+  let [chosen] = waiting;
+  takesLeast = !takesLeast;
+  if (takesLeast) for (const each of waiting) if (Number(each.tookMs) < Number(chosen.tookMs)) chosen = each;
+  return chosen;
+}
+
+/**
  * Resume one whose system calls take long. It has a budget of its own, after that of all others: otherwise a few peers could use up
  * the time of each turn.
  * @param {Set<Resumable>} waiting
  */
 function resumeSlow(waiting) {
-  const [first] = waiting;
-  if (first === undefined) return;
-  waiting.delete(first);
+  const next = chooseSlow(waiting);
+  if (next === undefined) return;
+  waiting.delete(next);
   const before = endsAt === 0 ? 0 : bellsMs; // of this turn
   if (endsAt !== 0) endsAt = now() + TURN_MS;
   spent = false;
   left = 1;
   try {
-    first.resume();
+    next.resume();
   } finally {
     bellsMs = before; // further doorbells may be answered in this turn
     if (slow.size > 0 && endsAt === 0) start();
@@ -171,33 +193,48 @@ function mayAnswer() {
   return true;
 }
 
-/**
- * May one more doorbell be rung in this turn? If not, use resumeNext(). In code that the event loop does not call, nothing else ends a
- * turn, so rings may take half of a long turn: a peer must not sleep while this thread computes for an hour.
- */
-function mayRing() {
-  if (bellsMs < MOST_RINGS_MS) return true;
-  if (endsAt !== 0) return bellsMs < MOST_RINGS_MS + (now() - endsAt) / 2;
-  start(); // these rang in one turn, or in many, as above
-  return true;
-}
-
 /** What the system calls on one peer's socket take: it rang, was rung, or is being connected. */
 class CallTimes {
   #wasSlow = false;
+  #turn = -1; // in which it was last asked whether the peer may be rung
+  #ringsMs = 0; // what ringing the peer has taken in that turn
   isSlow = false; // the last two took long; a single one may have been interrupted by another process
+  tookMs = 0; // the last one
 
   /** @param {number} ms */
   count(ms) {
     countCalls(ms);
-    this.isSlow = this.#wasSlow && ms > SLOW_MS;
-    this.#wasSlow = ms > SLOW_MS;
+    this.isSlow = this.#wasSlow && ms > TURN_MS;
+    this.#wasSlow = ms > TURN_MS;
+    this.tookMs = ms;
+  }
+
+  /** @param {number} ms */
+  countRing(ms) {
+    this.#ringsMs += ms;
+    this.count(ms);
+  }
+
+  /**
+   * May the peer's doorbell be rung once more in this turn? Code that the event loop does not call, such as timers of the program, is not
+   * resumed by this file, so nothing else ends a turn. In a program that does not return to the event loop, a turn has no end: the
+   * more time it takes for other things, the more the doorbell may take.
+   */
+  mayRing() {
+    if (this.#ringsMs < MOST_RINGS_MS || isProgramEnding) return true;
+    if (endsAt === 0) start(false); // these rang in one turn, or in many: count those that come before its end
+    if (this.#turn !== turns) {
+      this.#turn = turns;
+      this.#ringsMs = 0;
+    }
+    return this.#ringsMs < MOST_RINGS_MS || this.#ringsMs < MOST_RINGS_MS + (now() - endsAt - callsMs) / 2;
   }
 }
 
 /** System calls on the socket of a peer took so long. @param {number} ms */
 function countCalls(ms) {
   bellsMs += ms;
+  callsMs += ms;
   if (ms > CHECK_MS) left = 1;
 }
 
@@ -241,7 +278,7 @@ function resumeNext(resumable) {
   (resumable.isSlow ? slow : queued).add(resumable);
   // If the clock has not been read in this turn, fix its end now, so that the next turn is sure to start.
   if (endsAt === 0) start();
-  else if (isProgramEnding) immediate?.ref?.();
+  else immediate?.ref?.();
 }
 
 /** `resumable` keeps the process alive from now on. If it is to be resumed, that must happen even if nothing else does. @param {Resumable} resumable */
@@ -267,7 +304,6 @@ module.exports = {
   countCalls,
   take,
   mayAnswer,
-  mayRing,
   recheck,
   copies,
   programEnds,

@@ -4,7 +4,7 @@
 const { renameSync, unlinkSync } = require('node:fs');
 const { createServer } = require('node:net');
 const { Port } = require('../channel/channel-pair.js');
-const { clearTimeout, setTimeout } = require('../channel/clock.js');
+const { clearTimeout, setImmediate, setTimeout } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
 const { invalidArgument } = require('../channel/options.js');
 const { onAbort, throwIfAborted } = require('../channel/signals.js');
@@ -54,7 +54,8 @@ class WaitingEnd {
     const { signal, timeout } = options;
     return new Promise((resolve, reject) => {
       this.#reject = reject;
-      const late = () => this.#fail(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${timeout} ms.`));
+      const fail = () => this.#fail(new CrossingsError('ERR_TIMEOUT', `Handshake timed out after ${timeout} ms.`));
+      const late = () => setImmediate(fail); // a connection that has arrived meanwhile is accepted first
       const timer = Number.isFinite(timeout) ? setTimeout(late, Math.min(timeout, 2 ** 31 - 1)) : undefined;
       const stopListening = onAbort(signal, (reason) => this.#fail(reason));
       this.#stop = () => {

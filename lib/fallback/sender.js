@@ -58,9 +58,17 @@ class Sender {
     return this.#waitingFor !== 0;
   }
 
-  /** Do writes take long? */
+  /** What writes take. */
+  get times() {
+    return this.#times;
+  }
+
   get isSlow() {
     return this.#times.isSlow;
+  }
+
+  get tookMs() {
+    return this.#times.tookMs;
   }
 
   /** How many chunks were written: a change means progress. */
@@ -87,7 +95,7 @@ class Sender {
       copies(used);
       const before = now();
       this.#socket.write(this.#chunk.subarray(0, used), () => this.#written(number));
-      this.#times.count(now() - before);
+      this.#times.countRing(now() - before);
       if (this.#socket.writableLength === 0)
         this.#waitingFor = 0; // the kernel has it: no need to wait for the callback
       else this.#onBusy();

@@ -12,7 +12,7 @@ const { Sender } = require('./sender.js');
 
 const ON_ITS_WAY_BYTES = 2 ** 20; // in the socket, at most
 const LINGER_MS = 5000; // how long a closed channel waits for a peer that takes nothing
-const LOOKS = 10; // in this time: if this process was stopped for long, the peer was not asked, and only one look is lost
+const LOOKS = 10; // within LINGER_MS: if this process was stopped for long, only one of them comes before its next write
 const NO_WORDS = new Int32Array(0);
 const POLL_MS = 1000; // how long a loop may poll without returning to the event loop
 
@@ -39,6 +39,7 @@ class SocketBell {
   /** @type {unknown} */ #failure = null;
   #onRing = () => {};
   #pollingSince = 0; // when a loop was first seen to poll in this turn of the event loop; 0: none was
+  carries = true;
   cannotBlock =
     "receiveSync() cannot wait for a message with transport: 'socket': messages arrive in the event loop, which it blocks. Use receive().";
 
@@ -78,6 +79,11 @@ class SocketBell {
   /** See turn.js. */
   get isSlow() {
     return this.#sender.isSlow;
+  }
+
+  /** Likewise. */
+  get tookMs() {
+    return this.#sender.tookMs;
   }
 
   /** Does nothing that waits here keep the process alive? */
@@ -154,6 +160,10 @@ class SocketBell {
     if (this.#isStopped || this.#socket.destroyed) return; // Node would wait for its connection, each time with a listener more
     if (!this.#isReferenced && !this.#sender.isBusy) this.#socket.unref();
     else this.#socket.ref();
+  }
+
+  mayRing() {
+    return this.#sender.times.mayRing();
   }
 
   ring() {
