@@ -10,17 +10,22 @@ const pino = require('pino').default;
 const MAX_UNWRITTEN_BYTES = 1 << 20; // later lines are dropped
 const FLUSH_MS = 200;
 
+/** Two names of the terminal. After `su`, a user may open only the second; macOS has only the second. */
+const TERMINALS = ['/proc/self/fd/2', '/dev/tty'];
+const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
+
 /**
  * Standard error; of a terminal, a descriptor whose writes never block. A terminal can be stopped (Ctrl-S), and Node cannot exit while one
- * of its threads waits for a write.
+ * of its threads waits for a write. Descriptor 2 itself is shared with other programs, which expect that writes wait.
  */
 function openStandardError() {
   if (!isatty(2)) return 2;
-  try {
-    return openSync('/proc/self/fd/2', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
-  } catch {
-    return 2; // the terminal is another user's, as after su
+  for (const path of TERMINALS) {
+    try {
+      return openSync(path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+    } catch {} // try the next
   }
+  return 2;
 }
 
 /** @returns {{log: import('pino').Logger, flushed: () => Promise<void>}} flushed() waits until everything is written, for a short time */

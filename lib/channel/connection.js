@@ -45,6 +45,12 @@ function ringOne() {
   return putOff.size > 0;
 }
 
+/** Nothing keeps the process alive any more. Over sockets, messages that the kernel does not take at once do. */
+function ringAtEnd() {
+  turn.programEnds();
+  while (ringOne());
+}
+
 /** A send() is published at the end of its tick at the latest. process.exit() may be called earlier, and then the tick never ends. */
 function publishAtExit() {
   exiting = true;
@@ -70,7 +76,8 @@ class Connection {
   #refed = false;
   #hungUp = false;
   #isUnrung = false; // the doorbell could not be rung, and the peer may be asleep
-  isSlow = true; // see resumeNext() in turn.js: it is used for doorbells that take long
+  isSlow = true; // see resumeNext() in turn.js: it is used for doorbells that take long,
+  unreferenced = true; // and those that were put off are rung when the program ends
   #asleep = 0; // what my region announces that this side is sleeping for: FOR_... bits
   #onEnd;
   #onState;
@@ -104,7 +111,7 @@ class Connection {
   /** Start to watch the socket. Called when the channel is complete: nothing after it may fail. */
   watch() {
     this.#bell.watch(this.#onDoorbell);
-    if (openConnections.size === 0) process.on('exit', publishAtExit).prependListener('beforeExit', turn.programEnds);
+    if (openConnections.size === 0) process.on('exit', publishAtExit).prependListener('beforeExit', ringAtEnd);
     openConnections.add(this);
   }
 
@@ -242,11 +249,6 @@ class Connection {
     return this.#bell.tookMs;
   }
 
-  /** Likewise. The end of this process wakes the peer as well, but does not send messages over a socket. */
-  get unreferenced() {
-    return !this.#bell.carries;
-  }
-
   /** Ring the doorbell if ringing it has failed: the peer may sleep on, and no other message may follow. */
   ringAgain() {
     if (!this.#isUnrung) return;
@@ -375,7 +377,7 @@ class Connection {
   #enter(state) {
     this.state = state;
     if (openConnections.delete(this) && openConnections.size === 0)
-      process.off('exit', publishAtExit).off('beforeExit', turn.programEnds);
+      process.off('exit', publishAtExit).off('beforeExit', ringAtEnd);
     this.#onState(state);
   }
 

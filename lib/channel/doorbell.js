@@ -14,7 +14,6 @@ const turn = require('./turn.js');
  * @property {(yes: boolean) => void} keepAlive does watching keep the process alive? At first it does not
  * @property {() => boolean} mayRing may it be rung in this turn?
  * @property {() => boolean} ring wakes the peer; false if the peer may sleep on, because a system call failed
- * @property {boolean} carries does ringing also send the messages?
  * @property {() => boolean} isConnected takes the rings that have arrived. Throws ERR_PEER_CORRUPT if the peer broke the protocol
  * @property {boolean} isSlow do system calls for the peer take long?
  * @property {number} tookMs the last one took so long
@@ -33,7 +32,6 @@ class Doorbell {
   #onRing = () => {};
   unreferenced = true; // see resumeNext() in turn.js
   cannotBlock = null;
-  carries = false;
 
   /** @param {number} fd a connected socket @param {InstanceType<typeof turn.CallTimes>} [times] of the calls on it */
   constructor(fd, times = new turn.CallTimes()) {

@@ -18,6 +18,24 @@ const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and si
  * @typedef {{resume: () => void, unreferenced: boolean, isSlow?: boolean, tookMs?: number}} Resumable
  */
 
+/** Those whose system calls take long. @extends {Set<Resumable>} */
+class SlowOnes extends Set {
+  #takesLeast = false;
+
+  /**
+   * By turns the one that has waited longest, and the one whose calls take least time: on a busy machine, calls for an honest peer may
+   * take long, too, and it would wait for all hostile ones.
+   * @returns {Resumable | undefined}
+   */
+  choose() {
+    if (this.size === 0) return undefined;
+    let [chosen] = this;
+    this.#takesLeast = !this.#takesLeast;
+    if (this.#takesLeast) for (const each of this) if (Number(each.tookMs) < Number(chosen.tookMs)) chosen = each;
+    return chosen;
+  }
+}
+
 /** @type {any} starts the next turn */ let immediate;
 let isProgramEnding = false; // see programEnds()
 
@@ -34,14 +52,11 @@ let turns = 0; // calls of start()
 let shared = false; // more than one channel was resumed in this turn
 /** @type {Set<Resumable>} */
 const queued = new Set(); // resumed in the next turn
-/** @type {Set<Resumable>} */
-const slow = new Set(); // one of them is resumed in each turn
+const slow = new SlowOnes(); // one of them is resumed in each turn
 /** @type {Set<Resumable>} */
 const delayed = new Set(); // resumed by an unreferenced timer
-/** @type {Set<Resumable>} */
-const delayedSlow = new Set(); // likewise, one of them each time
+const delayedSlow = new SlowOnes(); // likewise, one of them each time
 let isDelaying = false; // it was started
-let takesLeast = false; // see chooseSlow()
 
 /** Counts one message. Returns false if this turn's budget is spent: continue in the next turn. */
 function take() {
@@ -106,24 +121,12 @@ function beginBudget() {
 }
 
 /**
- * By turns the one that has waited longest, and the one whose calls take least time: on a busy machine, calls for an honest peer may
- * take long, too, and it would wait for all hostile ones.
- * @param {Set<Resumable>} waiting
- */
-function chooseSlow(waiting) {
-  let [chosen] = waiting;
-  takesLeast = !takesLeast;
-  if (takesLeast) for (const each of waiting) if (Number(each.tookMs) < Number(chosen.tookMs)) chosen = each;
-  return chosen;
-}
-
-/**
  * Resume one whose system calls take long. It has a budget of its own, after that of all others: otherwise a few peers could use up
  * the time of each turn.
- * @param {Set<Resumable>} waiting
+ * @param {SlowOnes} waiting
  */
 function resumeSlow(waiting) {
-  const next = chooseSlow(waiting);
+  const next = waiting.choose();
   if (next === undefined) return;
   waiting.delete(next);
   const before = endsAt === 0 ? 0 : bellsMs; // of this turn

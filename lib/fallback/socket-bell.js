@@ -39,7 +39,6 @@ class SocketBell {
   /** @type {unknown} */ #failure = null;
   #onRing = () => {};
   #pollingSince = 0; // when a loop was first seen to poll in this turn of the event loop; 0: none was
-  carries = true;
   cannotBlock =
     "receiveSync() cannot wait for a message with transport: 'socket': messages arrive in the event loop, which it blocks. Use receive().";
 

@@ -226,24 +226,33 @@ test('of peers whose doorbells are put off, each is rung again, also in a progra
   for (const fd of new Set(order)) expect(later.filter((each) => each === fd).length).toBeGreaterThan(later.length / 5);
 });
 
-test('a doorbell that is put off keeps no program alive', async () => {
-  const script = `const { channelPair, openChannel } = require('./lib/index.js');
-    const { countCalls } = require('./lib/channel/turn.js');
-    const { channel, port } = channelPair();
-    openChannel(port.take()).then(async (b) => {
+test.each(['shared-memory', 'socket'])(
+  'over %s, a doorbell that is put off keeps no program alive',
+  async (transport) => {
+    const script = `const { channelPair, openChannel } = require('./lib/index.js');
+    const { CallTimes } = require('./lib/channel/turn.js');
+    const { countRing } = CallTimes.prototype;
+    CallTimes.prototype.countRing = function (ms) {
+      for (const end = performance.now() + 3; performance.now() < end; );
+      countRing.call(this, ms + 100);
+    };
+    const { channel, port } = channelPair({ transport: '${transport}' });
+    openChannel(port.take(), { transport: '${transport}' }).then(async (b) => {
       const a = await channel;
+      a.unref();
       b.unref();
       setInterval(() => {
-        for (let i = 0; i < 3; i++, countCalls(1000)) a.trySend('x');
+        for (let i = 0; i < 3; i++) a.trySend('x');
       }, 0).unref();
       setTimeout(() => {}, 100); // the program ends after this
       for await (const message of b);
     });`;
-  const { child, ended } = runScript(script);
-  const kill = setTimeout(() => child.kill('SIGKILL'), 10_000);
-  expect(await ended).toMatchObject({ status: 0 });
-  clearTimeout(kill);
-});
+    const { child, ended } = runScript(script);
+    const kill = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    expect(await ended).toMatchObject({ status: 0 });
+    clearTimeout(kill);
+  },
+);
 
 // A client can make the kernel as slow when it is accepted, when its hello is received, and when its socket is closed.
 describe('of clients for whom a system call takes long, a turn', () => {
@@ -345,6 +354,31 @@ test('of peers for which calls take long, those for which they take least wait f
   for (let i = 0; i < 30; i++) await turnOfLoop();
   expect(resumed.get(cheap)).toBeGreaterThan(20);
   for (const each of dear) expect(resumed.get(each)).toBeGreaterThan(0);
+});
+
+// Members that keep the process alive, and others, chose by turns together: some were never resumed.
+test('each peer for which calls take long is resumed, whether it keeps the process alive or not', async () => {
+  let isOver = false;
+  let resumptions = 0;
+  const members = [4, 2, 2, 4, 4, 2].map((tookMs, i) => {
+    const self = {
+      count: 0,
+      unreferenced: i < 3,
+      isSlow: true,
+      tookMs,
+      resume() {
+        self.count++;
+        resumptions++;
+        for (const end = performance.now() + tookMs; performance.now() < end; );
+        if (!isOver) turn.resumeNext(self);
+      },
+    };
+    turn.resumeNext(self);
+    return self;
+  });
+  while (resumptions < 100) await turnOfLoop();
+  isOver = true;
+  expect(members.filter(({ count }) => count === 0)).toEqual([]);
 });
 
 // The listener asked for time in each turn, and the doorbells that were queued had used it up: no client got in.
