@@ -6,7 +6,7 @@
 //   LOOKING  the lookout polls the ring, in this turn of the event loop or in the next.
 //   ASLEEP   my region announces the sleep, so the peer rings the doorbell.
 const { now } = require('./clock.js');
-const { FOR_DATA, FOR_ROOM } = require('./connection.js');
+const { FOR_DATA, FOR_ROOM, ringOne } = require('./connection.js');
 const { corruptPeer } = require('./errors.js');
 const lookout = require('./lookout.js');
 const turn = require('./turn.js');
@@ -163,6 +163,7 @@ class Pump {
     reader.emptyAt = reader.position;
     if (!this.#connection.isOpen) return;
     this.#connection.checkPeer();
+    ringOne();
     if (!this.#wakesSoon) this.#wakeSoon();
   }
 

@@ -47,7 +47,7 @@ let endsAt = 0; // 0: the clock has not been read in this turn
 let spent = false;
 let bells = 0; // doorbells answered, clients accepted, and steps of handshakes since the last start()
 let bellsMs = 0; // what these took
-let callsMs = 0; // likewise, with those of slow peers
+let callsMs = 0; // all such calls so far
 let turns = 0; // calls of start()
 let shared = false; // more than one channel was resumed in this turn
 /** @type {Set<Resumable>} */
@@ -94,7 +94,7 @@ function start(keepsAlive = !isProgramEnding) {
   // Otherwise a listener of 'beforeExit' that sends a message would be called for ever.
   if (!keepsAlive && queued.size + slow.size === 0) immediate?.unref?.();
   bells = 0;
-  bellsMs = callsMs = 0;
+  bellsMs = 0;
   turns++;
   readAt = now(); // only now: a hook of async_hooks may take longer than a turn, and each turn would be spent before it begins
   endsAt = readAt + TURN_MS; // last: the call before it fails if the stack is full
@@ -200,7 +200,9 @@ function mayAnswer() {
 class CallTimes {
   #wasSlow = false;
   #turn = -1; // in which it was last asked whether the peer may be rung
-  #ringsMs = 0; // what ringing the peer has taken in that turn
+  #ringsMs = 0; // what ringing the peer has taken since then
+  #since = 0; // the time
+  #callsBefore = 0; // the value of callsMs at that time
   isSlow = false; // the last two took long; a single one may have been interrupted by another process
   tookMs = 0; // the last one
 
@@ -220,17 +222,20 @@ class CallTimes {
 
   /**
    * May the peer's doorbell be rung once more in this turn? Code that the event loop does not call, such as timers of the program, is not
-   * resumed by this file, so nothing else ends a turn. In a program that does not return to the event loop, a turn has no end: the
-   * more time it takes for other things, the more the doorbell may take.
+   * resumed by this file, so nothing else ends a turn. In a program that does not return to the event loop, a turn has no end, so the
+   * peer may be rung again once the program has taken twice as long for other things.
    */
   mayRing() {
     if (this.#ringsMs < MOST_RINGS_MS || isProgramEnding) return true;
     if (endsAt === 0) start(false); // these rang in one turn, or in many: count those that come before its end
-    if (this.#turn !== turns) {
-      this.#turn = turns;
-      this.#ringsMs = 0;
-    }
-    return this.#ringsMs < MOST_RINGS_MS || this.#ringsMs < MOST_RINGS_MS + (now() - endsAt - callsMs) / 2;
+    const time = now();
+    const isPaid = time - this.#since - (callsMs - this.#callsBefore) > 2 * this.#ringsMs;
+    if (this.#turn === turns && !isPaid) return false;
+    this.#turn = turns;
+    this.#since = time;
+    this.#callsBefore = callsMs;
+    this.#ringsMs = 0;
+    return true;
   }
 }
 
@@ -299,6 +304,10 @@ function nextTurn() {
 /** The process emits 'beforeExit'. Until the next turn, only what is queued keeps it alive. */
 function programEnds() {
   isProgramEnding = true;
+  const immediate = setImmediate(() => {
+    isProgramEnding = false; // if a listener has begun something else
+  });
+  immediate?.unref?.();
 }
 
 module.exports = {

@@ -356,6 +356,31 @@ test('of peers for which calls take long, those for which they take least wait f
   for (const each of dear) expect(resumed.get(each)).toBeGreaterThan(0);
 });
 
+describe('of rings that take 10 ms each, a peer gets few in one go,', () => {
+  /** @param {InstanceType<typeof turn.CallTimes>} times */
+  const ringsInOneGo = (times) => {
+    let rings = 0;
+    for (; rings < MANY && times.mayRing(); rings++) times.countRing(10);
+    return rings;
+  };
+
+  test('also after a long time in which there were none', () => {
+    const times = new turn.CallTimes();
+    ringsInOneGo(times);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+    expect(ringsInOneGo(times)).toBeLessThan(FEW);
+  });
+
+  test("also after a listener of 'beforeExit' has begun something else", async () => {
+    const times = new turn.CallTimes();
+    turn.programEnds();
+    expect(ringsInOneGo(times)).toBe(MANY);
+    await turnOfLoop();
+    await turnOfLoop();
+    expect(ringsInOneGo(times)).toBeLessThan(FEW);
+  });
+});
+
 // Members that keep the process alive, and others, chose by turns together: some were never resumed.
 test('each peer for which calls take long is resumed, whether it keeps the process alive or not', async () => {
   let isOver = false;
