@@ -81,6 +81,8 @@ async function main() {
     synchronize();
     await run(end, task.roundMessages, shared);
   }
+  // The report, too, must have been made before: when a function runs for the first time, V8 compiles it, and may ask for memory.
+  print({ type: 'ready', messages: shared.progress[0], calls: filter.counts() });
   if (task.counted.length === 0) for (const flag of COMPILE_NO_MORE) setFlagsFromString(flag);
   await nextTurn();
   shared.progress[0] = 0;
