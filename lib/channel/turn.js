@@ -226,8 +226,9 @@ class CallTimes {
    * peer may be rung again once the program has taken twice as long for other things.
    */
   mayRing() {
-    if (this.#ringsMs < MOST_RINGS_MS || isProgramEnding) return true;
+    if (this.#ringsMs < MOST_RINGS_MS) return true;
     if (endsAt === 0) start(false); // these rang in one turn, or in many: count those that come before its end
+    if (isProgramEnding) return true; // until the next turn, if a listener has begun something else
     const time = now();
     const isPaid = time - this.#since - (callsMs - this.#callsBefore) > 2 * this.#ringsMs;
     if (this.#turn === turns && !isPaid) return false;
@@ -304,10 +305,6 @@ function nextTurn() {
 /** The process emits 'beforeExit'. Until the next turn, only what is queued keeps it alive. */
 function programEnds() {
   isProgramEnding = true;
-  const immediate = setImmediate(() => {
-    isProgramEnding = false; // if a listener has begun something else
-  });
-  immediate?.unref?.();
 }
 
 module.exports = {
