@@ -10,7 +10,7 @@ const { pause } = require('./pause.js');
 const { throwIfAborted } = require('./signals.js');
 
 const RETRY_MS = 10; // between attempts to connect
-const LEAST_MS = 100;
+const LEAST_MS = 100; // for a handshake
 
 /** @typedef {InstanceType<typeof import('./channel.js').Channel>} AChannel */
 
@@ -27,7 +27,7 @@ function connectOnce(path) {
   }
 }
 
-/** For the handshake. This process may not have returned to the event loop for long. @param {number} left @param {number} timeout */
+/** For the handshake: some time in any case, because this process may not have returned to the event loop for long. @param {number} left @param {number} timeout */
 const timeLeft = (left, timeout) => Math.max(left, Math.min(timeout, LEAST_MS));
 
 /**

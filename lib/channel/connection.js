@@ -76,8 +76,9 @@ class Connection {
   #refed = false;
   #hungUp = false;
   #isUnrung = false; // the doorbell could not be rung, and the peer may be asleep
-  isSlow = true; // see resumeNext() in turn.js: it is used for doorbells that take long,
-  unreferenced = true; // and those that were put off are rung when the program ends
+  // For resumeNext() in turn.js, which this class uses for rings that were put off: they take long, and the program's end makes them.
+  isSlow = true;
+  unreferenced = true;
   #asleep = 0; // what my region announces that this side is sleeping for: FOR_... bits
   #onEnd;
   #onState;
