@@ -40,8 +40,16 @@ async function pair(left = {}, right = left) {
   return [closing(await channel), second];
 }
 
+/** @type {import('node:child_process').ChildProcess[]} */
+const children = [];
+/** A test that reached its time limit may leave one behind that never ends. */
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
 /** Follows a child process to its end. @param {import('node:child_process').ChildProcess} child */
 function watch(child) {
+  children.push(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (text) => {
