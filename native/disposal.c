@@ -203,6 +203,9 @@ unsigned disposal_unfinished(void) {
 }
 
 void disposal_retry(void) {
+    if (disposal_unfinished() == 0)
+        return; /* before the first disposal, a child that another thread forks now might find the mutexes locked for
+                   ever */
     int reason = errno;
     start_thread(&for_memory);
     start_thread(&for_others);

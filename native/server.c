@@ -149,13 +149,19 @@ static crossings_status try_finish(crossings_server *server, crossings_channel *
     }
 }
 
-/* Make room for another handshake. CROSSINGS_AGAIN: there is room now. Otherwise one has just finished or failed. */
-static crossings_status make_room(crossings_server *server, crossings_channel **result) {
-    crossings_channel *victim = server->handshakes[find_victim(server, -1)].channel;
+/* Look at this handshake once more: its hello may have arrived while the program did other things. CROSSINGS_AGAIN: it
+ * has not, and the client was dropped. Otherwise the handshake has just finished or failed. */
+static crossings_status finish_or_drop(crossings_server *server, int index, crossings_channel **result) {
+    crossings_channel *victim = server->handshakes[index].channel;
     crossings_status status = try_finish(server, victim, result);
     if (status == CROSSINGS_AGAIN)
         drop(take_handshake(server, index_of(server, victim)));
     return status;
+}
+
+/* Make room for another handshake. CROSSINGS_AGAIN: there is room now. Otherwise one has just finished or failed. */
+static crossings_status make_room(crossings_server *server, crossings_channel **result) {
+    return finish_or_drop(server, find_victim(server, -1), result);
 }
 
 /* Accept one client and start its handshake. CROSSINGS_AGAIN: continue. */
@@ -193,12 +199,16 @@ static crossings_status accept_next(crossings_server *server, int timeout_ms, in
     for (int late = 0;;) {
         uint64_t until = deadline;
         int waits = server->waits;
-        for (int i = server->count - 1; i >= 0; i--) {
-            if (now_ns() >= server->handshakes[i].deadline)
-                drop(take_handshake(server, i));
-            else if (server->handshakes[i].deadline < until)
+        crossings_status status = CROSSINGS_AGAIN;
+        for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--)
+            if (i < server->count &&
+                now_ns() >= server->handshakes[i].deadline) /* the look before may have dropped some */
+                status = finish_or_drop(server, i, channel);
+        if (status != CROSSINGS_AGAIN)
+            return status;
+        for (int i = 0; i < server->count; i++)
+            if (server->handshakes[i].deadline < until)
                 until = server->handshakes[i].deadline;
-        }
         struct pollfd polled[MAX_HANDSHAKES + 1] = {{.fd = server->listener.fd, .events = POLLIN}};
         bool any_waits = false; /* its hello was received, and there was no descriptor for the answer */
         for (int i = 0; i < server->count; i++) {
@@ -214,10 +224,8 @@ static crossings_status accept_next(crossings_server *server, int timeout_ms, in
             return CROSSINGS_TIMEOUT;
         if (ready < 0 || (ready == 0 && !any_waits))
             continue;
-        crossings_status status = CROSSINGS_AGAIN;
         for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--)
-            if (i < server->count &&
-                (polled[i + 1].revents || has_hello(server, i))) /* the look before may have dropped some */
+            if (i < server->count && (polled[i + 1].revents || has_hello(server, i))) /* likewise */
                 status = try_finish(server, server->handshakes[i].channel, channel);
         if (status == CROSSINGS_AGAIN && polled[0].revents)
             status = accept_client(server, channel);

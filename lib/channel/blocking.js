@@ -1,7 +1,7 @@
 'use strict';
 // receiveSync(): blocks this thread until a message arrives.
 const { now } = require('./clock.js');
-const { FOR_DATA, FOR_ROOM, ringOne } = require('./connection.js');
+const { FOR_DATA, FOR_ROOM, ringOne, ringUnrung } = require('./connection.js');
 const { CrossingsError } = require('./errors.js');
 const { PENDING } = require('./waiters.js');
 
@@ -28,7 +28,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     for (;;) {
       const message = attemptUntil(attempt, connection.reader, Math.min(now() + spinMs, deadline));
       if (message !== PENDING) return message;
-      if (wait === 'spin') ringOne();
+      if (wait === 'spin') ringOthers();
       connection.answerDoorbell();
       serveSenders(); // pending sends cannot make progress on the event loop while this thread is blocked
       const last = attempt();
@@ -54,15 +54,18 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     if (!connection.reader.isReady() && connection.isOpen) {
       pump.sleeps++;
       let leftMs = deadline - now();
-      // What is awaited may depend on doorbells that were put off, also on other channels.
-      const sliceMs = () => (ringOne() ? FEW_MS : SLICE_MS);
-      while (!connection.waitForDoorbell(Math.max(0, Math.min(sliceMs(), Math.ceil(leftMs)))) && leftMs > 0) {
-        connection.ringAgain();
+      const sliceMs = () => (ringOthers() ? FEW_MS : SLICE_MS);
+      while (!connection.waitForDoorbell(Math.max(0, Math.min(sliceMs(), Math.ceil(leftMs)))) && leftMs > 0)
         leftMs = deadline - now();
-      }
     }
     connection.announceSleep(0);
   }
+}
+
+/** What is awaited may depend on doorbells that were put off, or could not be rung, also on other channels. @returns {boolean} are some left? */
+function ringOthers() {
+  const arePutOff = ringOne();
+  return ringUnrung() || arePutOff;
 }
 
 /**

@@ -36,6 +36,9 @@ let exiting = false;
 /** @type {Set<Connection>} whose doorbells are rung in later turns */
 const putOff = new Set();
 
+/** @type {Set<Connection>} whose doorbells could not be rung: their peers may be asleep */
+const unrung = new Set();
+
 /** Ring one that was put off: this thread is going to block, or does not return to the event loop. @returns {boolean} are there more? */
 function ringOne() {
   for (const each of putOff) {
@@ -43,6 +46,12 @@ function ringOne() {
     break;
   }
   return putOff.size > 0;
+}
+
+/** Ring those again that could not be rung. Their timers do not run while this thread blocks. @returns {boolean} are some left? */
+function ringUnrung() {
+  for (const each of [...unrung]) each.ringAgain();
+  return unrung.size > 0;
 }
 
 /** Nothing keeps the process alive any more. Over sockets, messages that the kernel does not take at once do. */
@@ -75,7 +84,7 @@ class Connection {
   #words; // my region as 32-bit words
   #refed = false;
   #hungUp = false;
-  #isUnrung = false; // the doorbell could not be rung, and the peer may be asleep
+  #ringsSoon = false; // a timer was started, because the doorbell could not be rung
   // For resumeNext() in turn.js, which this class uses for rings that were put off: they take long, and the program's end makes them.
   isSlow = true;
   unreferenced = true;
@@ -234,10 +243,19 @@ class Connection {
     putOff.delete(this);
     if (this.#hungUp) return true; // the peer has gone
     this.doorbellsRung++;
-    if (this.#bell.ring()) return true;
-    if (!this.#isUnrung) callUnreferenced(() => this.ringAgain(), RING_RETRY_MS);
-    this.#isUnrung = true;
+    if (this.#bell.ring()) {
+      unrung.delete(this);
+      return true;
+    }
+    unrung.add(this);
+    if (!this.#ringsSoon) callUnreferenced(() => this.#ringAfterTimer(), RING_RETRY_MS);
+    this.#ringsSoon = true;
     return false;
+  }
+
+  #ringAfterTimer() {
+    this.#ringsSoon = false;
+    this.ringAgain();
   }
 
   /** Called in a later turn: ring the doorbell if that was put off. */
@@ -252,9 +270,7 @@ class Connection {
 
   /** Ring the doorbell if ringing it has failed: the peer may sleep on, and no other message may follow. */
   ringAgain() {
-    if (!this.#isUnrung) return;
-    this.#isUnrung = false;
-    this.ring();
+    if (unrung.has(this)) this.ring();
   }
 
   /** Ring the doorbell if the peer is sleeping until there is room and a read has made room. */
@@ -323,7 +339,7 @@ class Connection {
   /** A loop of try calls has found nothing for long: check for the peer's end. */
   polled() {
     ringOne();
-    this.ringAgain();
+    ringUnrung();
     if (!this.checkPeer()) this.#bell.polled?.();
   }
 
@@ -365,6 +381,7 @@ class Connection {
     this.#sent = this.#bell.close();
     this.#hungUp = true;
     putOff.delete(this);
+    unrung.delete(this);
   }
 
   /** @param {number} state @param {unknown} error */
@@ -407,4 +424,4 @@ class Connection {
   }
 }
 
-module.exports = { Connection, FOR_DATA, FOR_ROOM, ringOne };
+module.exports = { Connection, FOR_DATA, FOR_ROOM, ringOne, ringUnrung };

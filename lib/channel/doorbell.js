@@ -79,9 +79,12 @@ class Doorbell {
   }
 
   ring() {
+    const isMeasured = this.#times.mustMeasureRing();
+    const busyBefore = isMeasured ? native.threadMs() : 0;
     const before = now();
     const rang = native.ring(this.#fd);
-    this.#times.countRing(now() - before);
+    const ms = now() - before;
+    this.#times.countRing(ms, isMeasured ? native.threadMs() - busyBefore : 0);
     return rang;
   }
 

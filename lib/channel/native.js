@@ -53,6 +53,7 @@ const { lacksLoopPoller } = require('./runtime.js');
  * @property {(fd: number) => void} disownFd
  * @property {(fd: number) => void} refuseDescriptors
  * @property {(fd: number) => boolean} ring
+ * @property {() => number} threadMs
  * @property {(fd: number) => boolean} drain
  * @property {(fd: number, timeoutMs: number) => boolean} waitReadable
  * @property {new (fd: number, readable: () => void) => Poller} Poller

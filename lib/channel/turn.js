@@ -10,6 +10,7 @@ const CHECK_MS = 0.05;
 const MAX_BETWEEN_READINGS = 64;
 const FEW_BETWEEN_READINGS = 4; // at most, at the start of a turn: a loop's body may take longer than it did in the turn before
 const MOST_RINGS_MS = 10; // of one peer in a turn, see mayRing()
+const MEASURED_RINGS = 64; // after one that took long
 const BELLS_PER_TURN = 32; // at most twice as many; a peer that rings all the time makes one of them take about 20 µs
 const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and signing it about 40
 
@@ -199,9 +200,10 @@ function mayAnswer() {
 /** What the system calls on one peer's socket take: it rang, was rung, or is being connected. */
 class CallTimes {
   #wasSlow = false;
-  #turn = -1; // in which it was last asked whether the peer may be rung
-  #ringsMs = 0; // what ringing the peer has taken since then
-  #since = 0; // the time
+  #measured = 0; // rings left of which the time on the processor is to be measured
+  #turn = -1; // to which the next three values belong
+  #ringsMs = 0; // what ringing the peer has taken
+  #since = 0; // the time at which it was first rung
   #callsBefore = 0; // the value of callsMs at that time
   isSlow = false; // the last two took long; a single one may have been interrupted by another process
   tookMs = 0; // the last one
@@ -214,28 +216,46 @@ class CallTimes {
     this.tookMs = ms;
   }
 
-  /** @param {number} ms */
-  countRing(ms) {
-    this.#ringsMs += ms;
+  /** Is the time that the next ring keeps the processor busy to be measured? That takes two further system calls. */
+  mustMeasureRing() {
+    return this.#measured > 0 && this.#measured-- > 0;
+  }
+
+  /**
+   * If the peer has a higher priority, it may run during each ring, in place of this thread. Then it was not the ring that took long.
+   * @param {number} ms
+   * @param {number} [processorMs] for so long, it kept the processor busy; 0: that was not measured
+   */
+  countRing(ms, processorMs = ms) {
     this.count(ms);
+    if (ms > CHECK_MS) this.#measured = MEASURED_RINGS;
+    const ownMs = Math.min(ms, processorMs);
+    if (ownMs <= CHECK_MS) return;
+    if (endsAt === 0 && !isProgramEnding) start(false); // these rang in one turn, or in many: count those that come before its end
+    if (this.#turn !== turns) this.#countAnew();
+    this.#ringsMs += ownMs;
+  }
+
+  #countAnew() {
+    this.#turn = turns;
+    this.#ringsMs = 0;
+    this.#since = now();
+    this.#callsBefore = callsMs;
   }
 
   /**
    * May the peer's doorbell be rung once more in this turn? Code that the event loop does not call, such as timers of the program, is not
    * resumed by this file, so nothing else ends a turn. In a program that does not return to the event loop, a turn has no end, so the
-   * peer may be rung again once the program has taken twice as long for other things.
+   * peer may be rung again once the program has taken twice as long for other things. A peer for which rings take as long as for any
+   * other always may: this thread may block next, until the peer has done what it is rung for.
    */
   mayRing() {
     if (this.#ringsMs < MOST_RINGS_MS) return true;
-    if (endsAt === 0) start(false); // these rang in one turn, or in many: count those that come before its end
+    if (endsAt === 0) start(false);
     if (isProgramEnding) return true; // until the next turn, if a listener has begun something else
-    const time = now();
-    const isPaid = time - this.#since - (callsMs - this.#callsBefore) > 2 * this.#ringsMs;
+    const isPaid = now() - this.#since - (callsMs - this.#callsBefore) > 2 * this.#ringsMs;
     if (this.#turn === turns && !isPaid) return false;
-    this.#turn = turns;
-    this.#since = time;
-    this.#callsBefore = callsMs;
-    this.#ringsMs = 0;
+    this.#countAnew();
     return true;
   }
 }

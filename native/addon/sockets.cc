@@ -7,6 +7,7 @@ extern "C" {
 }
 
 #include <cerrno>
+#include <ctime>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -144,6 +145,14 @@ Napi::Value Ring(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), doorbell_ring(IntegerAt(info, 0)));
 }
 
+// threadMs() -> milliseconds for which this thread has kept a processor busy
+Napi::Value ThreadMs(const Napi::CallbackInfo &info) {
+    struct timespec time = {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time); // cannot fail
+    return Napi::Number::New(info.Env(),
+                             static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6);
+}
+
 // drain(descriptor) -> true while the peer's end is open. Throws if the peer has attached descriptors to a ring.
 Napi::Value Drain(const Napi::CallbackInfo &info) {
     enum doorbell_state state = doorbell_drain(IntegerAt(info, 0));
@@ -183,6 +192,7 @@ void ExportSockets(Napi::Object exports) {
     Export(exports, "peerOf", PeerOf);
     Export(exports, "refuseDescriptors", RefuseDescriptors);
     Export(exports, "ring", Ring);
+    Export(exports, "threadMs", ThreadMs);
     Export(exports, "drain", Drain);
     Export(exports, "waitReadable", WaitReadable);
 }

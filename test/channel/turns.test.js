@@ -356,6 +356,33 @@ test('of peers for which calls take long, those for which they take least wait f
   for (const each of dear) expect(resumed.get(each)).toBeGreaterThan(0);
 });
 
+// Such a thread was not woken while this one blocked, for example in Atomics.wait().
+test('a doorbell is rung for each message if it only seems to take long, because the peer runs meanwhile', async () => {
+  const { ring } = native;
+  const word = new Int32Array(new SharedArrayBuffer(4));
+  const peer = await rawPeer();
+  let rings = 0;
+  peer.claimToWaitForData();
+  native.ring = (fd) => {
+    rings++;
+    Atomics.wait(word, 0, 0, 2);
+    peer.claimToWaitForData();
+    peer.claimToWaitForData();
+    return ring(fd);
+  };
+  for (let i = 0; i < MANY; i++) peer.a.trySend('x');
+  native.ring = ring;
+  await peer.close();
+  expect(rings).toBe(MANY);
+});
+
+test('a peer whose rings take 3 ms each gets few of them in its first turn', () => {
+  const times = new turn.CallTimes();
+  let rings = 0;
+  for (; rings < MANY && times.mayRing(); rings++) times.countRing(3);
+  expect(rings).toBe(4);
+});
+
 describe('of rings that take 10 ms each, a peer gets few in one go,', () => {
   /** @param {InstanceType<typeof turn.CallTimes>} times */
   const ringsInOneGo = (times) => {

@@ -202,6 +202,27 @@ static void a_server_waits_for_descriptors_that_are_being_closed(void) {
     crossings_unlisten(server);
 }
 
+static void *retry(void *unused) {
+    for (;;)
+        disposal_retry();
+    return unused;
+}
+
+static void a_forked_child_that_is_the_first_to_dispose_does_not_wait(void) {
+    enum { CHILDREN = 200, LIMIT_SECONDS = 10 };
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, retry, NULL) == 0);
+    for (int i = 0; i < CHILDREN; i++) {
+        pid_t child = start();
+        if (child == 0) {
+            alarm(LIMIT_SECONDS);
+            disposal_close_later(dup(0));
+            _exit(0);
+        }
+        EXPECT(end_of(child) == 0);
+    }
+}
+
 static void a_forked_child_keeps_its_own_descriptors(void) {
     int pair[2], fd = let_descriptors_wait(pair);
     pid_t process = start();
@@ -462,6 +483,8 @@ static const struct test tests[] = {
     {"a memfd with record locks is closed by another thread", a_memfd_with_locks_is_closed_elsewhere},
     {"descriptors for which there was no thread are closed later", descriptors_that_wait_are_closed_later},
     {"a server waits for descriptors that are being closed", a_server_waits_for_descriptors_that_are_being_closed},
+    {"a forked child that is the first to dispose of something does not wait",
+     a_forked_child_that_is_the_first_to_dispose_does_not_wait},
     {"a forked child keeps its own descriptors", a_forked_child_keeps_its_own_descriptors},
     {"packets that cannot be seen are closed by another thread, whatever stack it needs",
      hidden_packets_are_closed_elsewhere},

@@ -108,6 +108,28 @@ static void a_server_sends_nothing_to_a_silent_client(void) {
     crossings_unlisten(server);
 }
 
+static void a_hello_that_arrived_between_two_calls_is_served(void) {
+    crossings_server *server;
+    crossings_channel *channel;
+    int go[2];
+    EXPECT(pipe(go) == 0);
+    EXPECT(crossings_listen(path, &(crossings_options){.timeout_ms = 300}, &server) == CROSSINGS_OK);
+    pid_t client = start();
+    if (client == 0) {
+        int fd = connect_silently();
+        EXPECT(read(go[0], &(char){0}, 1) == 1);
+        EXPECT(crossings_open(fd, &sleepy, &channel) == CROSSINGS_OK);
+        _exit(0);
+    }
+    EXPECT(crossings_accept(server, 100, &channel) == CROSSINGS_TIMEOUT); /* it is connected, and silent */
+    EXPECT(write(go[1], "", 1) == 1);
+    sleep(1); /* the program does other things */
+    EXPECT(crossings_accept(server, 60000, &channel) == CROSSINGS_OK);
+    EXPECT(end_of(client) == 0);
+    crossings_close(channel);
+    crossings_unlisten(server);
+}
+
 static void the_mode_of_another_file_is_not_changed(void) {
     crossings_server *server;
     struct stat status;
@@ -243,6 +265,8 @@ static const struct test tests[] = {
     {"accepting times out while silent clients keep coming", accepting_times_out_while_silent_clients_keep_coming},
     {"silent clients give back the descriptors that others need", silent_clients_give_back_descriptors},
     {"a server sends nothing to a silent client", a_server_sends_nothing_to_a_silent_client},
+    {"a hello that arrived between two calls of crossings_accept() is served",
+     a_hello_that_arrived_between_two_calls_is_served},
     {"listening for other users does not follow a link", the_mode_of_another_file_is_not_changed},
     {"a link that is switched harms no live server", a_link_that_is_switched_harms_no_live_server},
     {"a child that closes its copies leaves its parent alone", a_child_that_closes_leaves_its_parent_alone},
