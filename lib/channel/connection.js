@@ -39,12 +39,14 @@ const putOff = new Set();
 /** @type {Set<Connection>} whose doorbells could not be rung: their peers may be asleep */
 const unrung = new Set();
 
-/** Ring one that was put off: this thread is going to block, or does not return to the event loop. @returns {boolean} are there more? */
+/**
+ * Ring one that was put off: this thread is going to block, or does not return to the event loop. Peers that are not slow come first.
+ * @returns {boolean} are there more?
+ */
 function ringOne() {
-  for (const each of putOff) {
-    each.resume();
-    break;
-  }
+  const waiting = [...putOff];
+  const next = waiting.find(({ isSlow }) => !isSlow) ?? waiting[0];
+  next?.resume();
   return putOff.size > 0;
 }
 
@@ -85,9 +87,7 @@ class Connection {
   #refed = false;
   #hungUp = false;
   #ringsSoon = false; // a timer was started, because the doorbell could not be rung
-  // For resumeNext() in turn.js, which this class uses for rings that were put off: they take long, and the program's end makes them.
-  isSlow = true;
-  unreferenced = true;
+  unreferenced = true; // for resumeNext(), which this class uses for rings that were put off: the program's end makes them
   #asleep = 0; // what my region announces that this side is sleeping for: FOR_... bits
   #onEnd;
   #onState;
@@ -220,7 +220,7 @@ class Connection {
   }
 
   /** Do system calls for this peer take long? */
-  get isPeerSlow() {
+  get isSlow() {
     return this.#bell.isSlow;
   }
 
@@ -229,13 +229,18 @@ class Connection {
     const forData = writer.rung;
     const forRoom = reader.rung;
     writer.rung = reader.rung = 0; // so that the next message rings again, unless this succeeds: no sleep has an even number
-    if (!exiting && !this.#bell.mayRing()) {
-      putOff.add(this);
-      return turn.resumeNext(this);
-    }
+    const mayRing = exiting || turn.mayRing();
+    if (!mayRing || (putOff.size > 0 && !exiting)) return this.#putOff(mayRing);
     if (!this.#ringNow()) return;
     writer.rung = forData;
     reader.rung = forRoom;
+  }
+
+  /** @param {boolean} mayRing another one, which has waited for longer, or this one */
+  #putOff(mayRing) {
+    putOff.add(this);
+    if (mayRing) ringOne();
+    if (putOff.has(this)) turn.resumeNext(this);
   }
 
   /** @returns {boolean} false if the peer may sleep on */

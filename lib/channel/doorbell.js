@@ -1,7 +1,6 @@
 'use strict';
 // The doorbell of a channel over shared memory: the handshake's socket. One byte wakes the peer, and the socket's end shows that
 // the peer has gone.
-const { now } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { native } = require('./native.js');
 const turn = require('./turn.js');
@@ -12,7 +11,6 @@ const turn = require('./turn.js');
  * @property {string | null} cannotBlock why no thread can wait for it, as a sentence; null if one can
  * @property {(onRing: () => void) => void} watch calls when the peer rings or has gone
  * @property {(yes: boolean) => void} keepAlive does watching keep the process alive? At first it does not
- * @property {() => boolean} mayRing may it be rung in this turn?
  * @property {() => boolean} ring wakes the peer; false if the peer may sleep on, because a system call failed
  * @property {() => boolean} isConnected takes the rings that have arrived. Throws ERR_PEER_CORRUPT if the peer broke the protocol
  * @property {boolean} isSlow do system calls for the peer take long?
@@ -34,7 +32,7 @@ class Doorbell {
   cannotBlock = null;
 
   /** @param {number} fd a connected socket @param {InstanceType<typeof turn.CallTimes>} [times] of the calls on it */
-  constructor(fd, times = new turn.CallTimes()) {
+  constructor(fd, times = new turn.CallTimes(native.threadMs)) {
     this.#fd = fd;
     this.#times = times;
   }
@@ -74,29 +72,16 @@ class Doorbell {
     turn.reference(this);
   }
 
-  mayRing() {
-    return this.#times.mayRing();
-  }
-
   ring() {
-    const isMeasured = this.#times.mustMeasureRing();
-    const busyBefore = isMeasured ? native.threadMs() : 0;
-    const before = now();
-    const rang = native.ring(this.#fd);
-    const ms = now() - before;
-    this.#times.countRing(ms, isMeasured ? native.threadMs() - busyBefore : 0);
-    return rang;
+    return this.#times.time(() => native.ring(this.#fd), true);
   }
 
   isConnected() {
-    const before = now();
     try {
-      return native.drain(this.#fd);
+      return this.#times.time(() => native.drain(this.#fd));
     } catch (error) {
       const { code, message } = /** @type {any} */ (error);
       throw code === 'ERR_PEER_CORRUPT' ? new CrossingsError(code, `${message}.`) : error;
-    } finally {
-      this.#times.count(now() - before);
     }
   }
 
@@ -112,9 +97,7 @@ class Doorbell {
 
   close() {
     this.stopWatching();
-    const before = now();
-    native.closeFd(this.#fd);
-    this.#times.count(now() - before);
+    this.#times.time(() => native.closeFd(this.#fd));
     return undefined;
   }
 

@@ -75,7 +75,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
   let inUse = false;
   let ended = false;
   let isLate = false; // its time is over
-  const times = new turn.CallTimes();
+  const times = new turn.CallTimes(native.threadMs);
   const peer = { uid: -1, pid: -1 };
   /** @type {(channel: AChannel) => void} */
   let resolve;
@@ -132,9 +132,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
 
   /** What this takes counts: a peer can make the kernel take milliseconds to receive its hello, and to close its socket. @param {() => void} work */
   function counted(work) {
-    const before = now();
-    work();
-    times.count(now() - before);
+    times.time(work);
   }
 
   function answer() {

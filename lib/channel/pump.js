@@ -113,7 +113,7 @@ class Pump {
 
   /** See turn.js. */
   get isSlow() {
-    return this.#connection.isPeerSlow;
+    return this.#connection.isSlow;
   }
 
   /** Likewise. */
@@ -314,7 +314,7 @@ class Pump {
 
   #mayEnterLookout() {
     if (turn.isSpent() || !this.#connection.isOpen) return false;
-    return this.#pacer.always || (!this.#looked && !this.#connection.isPeerSlow && this.#pacer.mayLook);
+    return this.#pacer.always || (!this.#looked && !this.#connection.isSlow && this.#pacer.mayLook);
   }
 
   /**

@@ -9,8 +9,9 @@ const TURN_MS = 0.12; // about two hundred fast round trips; a turn of the event
 const CHECK_MS = 0.05;
 const MAX_BETWEEN_READINGS = 64;
 const FEW_BETWEEN_READINGS = 4; // at most, at the start of a turn: a loop's body may take longer than it did in the turn before
-const MOST_RINGS_MS = 10; // of one peer in a turn, see mayRing()
-const MEASURED_RINGS = 64; // after one that took long
+const MOST_RINGS_MS = 10; // in a turn, see mayRing()
+const MEASURED_CALLS = 64; // after one that took long, see CallTimes
+const SLOW_CALLS = 256; // a peer is slow until so many calls in a row were not
 const BELLS_PER_TURN = 32; // at most twice as many; a peer that rings all the time makes one of them take about 20 µs
 const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and signing it about 40
 
@@ -50,6 +51,11 @@ let bells = 0; // doorbells answered, clients accepted, and steps of handshakes 
 let bellsMs = 0; // what these took
 let callsMs = 0; // all such calls so far
 let turns = 0; // calls of start()
+let measured = 0; // calls left, see CallTimes
+let ringsMs = 0; // what rings have taken that took long
+let ringsIn = -1; // the turn in which they were made
+let ringsSince = 0; // the time at which the first of them had been made
+let callsBefore = 0; // the value of callsMs at that time
 let shared = false; // more than one channel was resumed in this turn
 /** @type {Set<Resumable>} */
 const queued = new Set(); // resumed in the next turn
@@ -197,67 +203,88 @@ function mayAnswer() {
   return true;
 }
 
-/** What the system calls on one peer's socket take: it rang, was rung, or is being connected. */
+/**
+ * What the system calls on one peer's socket take: it rang, was rung, or is being connected. The kernel may let another process run
+ * during a call, such as an honest peer of higher priority that it wakes. So what counts is how long a call kept the processor busy.
+ * Measuring that takes two further system calls, and is done for some calls after one that took long, of all peers: one of them may be
+ * slow only now and then.
+ */
 class CallTimes {
+  #threadMs;
   #wasSlow = false;
-  #measured = 0; // rings left of which the time on the processor is to be measured
-  #turn = -1; // to which the next three values belong
-  #ringsMs = 0; // what ringing the peer has taken
-  #since = 0; // the time at which it was first rung
-  #callsBefore = 0; // the value of callsMs at that time
-  isSlow = false; // the last two took long; a single one may have been interrupted by another process
+  #slowFor = 0; // calls
+  isSlow = false;
   tookMs = 0; // the last one
 
-  /** @param {number} ms */
-  count(ms) {
-    countCalls(ms);
-    this.isSlow = this.#wasSlow && ms > TURN_MS;
-    this.#wasSlow = ms > TURN_MS;
-    this.tookMs = ms;
+  /** @param {() => number} [threadMs] how long this thread has kept a processor busy. Without it, two calls in a row must take long */
+  constructor(threadMs) {
+    this.#threadMs = threadMs;
   }
 
-  /** Is the time that the next ring keeps the processor busy to be measured? That takes two further system calls. */
-  mustMeasureRing() {
-    return this.#measured > 0 && this.#measured-- > 0;
+  /** @template T @param {() => T} call @param {boolean} [isRing] @returns {T} */
+  time(call, isRing = false) {
+    const isMeasured = measured > 0;
+    if (isMeasured) measured--;
+    const busyBefore = isMeasured ? this.#threadMs?.() : 0;
+    const before = now();
+    try {
+      return call();
+    } finally {
+      const ms = now() - before;
+      const busyMs = isMeasured && this.#threadMs ? this.#threadMs() - Number(busyBefore) : 0;
+      this.count(ms, this.#threadMs ? Math.min(ms, busyMs) : undefined, isRing);
+    }
   }
 
   /**
-   * If the peer has a higher priority, it may run during each ring, in place of this thread. Then it was not the ring that took long.
    * @param {number} ms
-   * @param {number} [processorMs] for so long, it kept the processor busy; 0: that was not measured
+   * @param {number} [busyMs] so long, it kept the processor busy; 0: that was not measured
+   * @param {boolean} [isRing]
    */
-  countRing(ms, processorMs = ms) {
-    this.count(ms);
-    if (ms > CHECK_MS) this.#measured = MEASURED_RINGS;
-    const ownMs = Math.min(ms, processorMs);
-    if (ownMs <= CHECK_MS) return;
-    if (endsAt === 0 && !isProgramEnding) start(false); // these rang in one turn, or in many: count those that come before its end
-    if (this.#turn !== turns) this.#countAnew();
-    this.#ringsMs += ownMs;
+  count(ms, busyMs, isRing = false) {
+    countCalls(ms);
+    if (ms > CHECK_MS) measured = MEASURED_CALLS;
+    if (isRing) countRing(busyMs ?? ms);
+    this.tookMs = busyMs ?? ms;
+    if (busyMs === undefined) {
+      this.isSlow = this.#wasSlow && ms > TURN_MS;
+      this.#wasSlow = ms > TURN_MS;
+    } else {
+      this.#slowFor = busyMs > TURN_MS ? SLOW_CALLS : Math.max(0, this.#slowFor - 1);
+      this.isSlow = this.#slowFor > 0;
+    }
   }
+}
 
-  #countAnew() {
-    this.#turn = turns;
-    this.#ringsMs = 0;
-    this.#since = now();
-    this.#callsBefore = callsMs;
-  }
+/** @param {number} ms */
+function countRing(ms) {
+  if (ms <= TURN_MS) return;
+  if (endsAt === 0 && !isProgramEnding) start(false); // these rang in one turn, or in many: count those that come before its end
+  if (ringsIn !== turns) countRingsAnew();
+  ringsMs += ms;
+}
 
-  /**
-   * May the peer's doorbell be rung once more in this turn? Code that the event loop does not call, such as timers of the program, is not
-   * resumed by this file, so nothing else ends a turn. In a program that does not return to the event loop, a turn has no end, so the
-   * peer may be rung again once the program has taken twice as long for other things. A peer for which rings take as long as for any
-   * other always may: this thread may block next, until the peer has done what it is rung for.
-   */
-  mayRing() {
-    if (this.#ringsMs < MOST_RINGS_MS) return true;
-    if (endsAt === 0) start(false);
-    if (isProgramEnding) return true; // until the next turn, if a listener has begun something else
-    const isPaid = now() - this.#since - (callsMs - this.#callsBefore) > 2 * this.#ringsMs;
-    if (this.#turn === turns && !isPaid) return false;
-    this.#countAnew();
-    return true;
-  }
+function countRingsAnew() {
+  ringsIn = turns;
+  ringsMs = 0;
+  ringsSince = now();
+  callsBefore = callsMs;
+}
+
+/**
+ * May one more doorbell be rung in this turn? Code that the event loop does not call, such as timers of the program, is not resumed by
+ * this file, so nothing else ends a turn. In a program that does not return to the event loop, a turn has no end, so doorbells may be
+ * rung again once the program has taken twice as long for other things. Only rings that take much longer than any other count: where no
+ * peer is hostile, this thread may block next until the peer has done what it is rung for.
+ */
+function mayRing() {
+  if (ringsMs < MOST_RINGS_MS) return true;
+  if (endsAt === 0) start(false);
+  if (isProgramEnding) return true; // until the next turn, if a listener has begun something else
+  const isPaid = now() - ringsSince - (callsMs - callsBefore) > 2 * ringsMs;
+  if (ringsIn === turns && !isPaid) return false;
+  countRingsAnew();
+  return true;
 }
 
 /** System calls on the socket of a peer took so long. @param {number} ms */
@@ -333,6 +360,7 @@ module.exports = {
   countCalls,
   take,
   mayAnswer,
+  mayRing,
   recheck,
   copies,
   programEnds,

@@ -58,11 +58,6 @@ class Sender {
     return this.#waitingFor !== 0;
   }
 
-  /** What writes take. */
-  get times() {
-    return this.#times;
-  }
-
   get isSlow() {
     return this.#times.isSlow;
   }
@@ -95,7 +90,7 @@ class Sender {
       copies(used);
       const before = now();
       this.#socket.write(this.#chunk.subarray(0, used), () => this.#written(number));
-      this.#times.countRing(now() - before);
+      this.#times.count(now() - before, undefined, true);
       if (this.#socket.writableLength === 0)
         this.#waitingFor = 0; // the kernel has it: no need to wait for the callback
       else this.#onBusy();

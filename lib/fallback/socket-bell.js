@@ -161,10 +161,6 @@ class SocketBell {
     else this.#socket.ref();
   }
 
-  mayRing() {
-    return this.#sender.times.mayRing();
-  }
-
   ring() {
     sleepAnew(this.#words);
     this.#sender.flush();

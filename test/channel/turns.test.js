@@ -173,13 +173,18 @@ describe('of messages that the program sends in one go, few ring a doorbell that
     await peer.close();
   });
 
-  test('another peer is woken at once', async () => {
+  test('another peer is woken before it', async () => {
     const another = await rawPeer();
+    /** @type {number[]} */ const order = []; // descriptors
+    const slowly = native.ring;
+    native.ring = (fd) => order.push(fd) > 0 && slowly(fd);
     for (let i = 0; i < SENT; i++) peer.a.trySend('x');
+    order.length = 0;
+    peer.a.trySend('x');
     another.claimToWaitForData();
-    const before = rings;
     another.a.trySend('x');
-    expect(rings).toBe(before + 1);
+    while (new Set(order).size < 2) expect(another.a.tryReceive()).toBe(null);
+    expect(order.length).toBeLessThanOrEqual(3); // also a ring of the other one, after a while
     await another.close();
   });
 
@@ -231,10 +236,10 @@ test.each(['shared-memory', 'socket'])(
   async (transport) => {
     const script = `const { channelPair, openChannel } = require('./lib/index.js');
     const { CallTimes } = require('./lib/channel/turn.js');
-    const { countRing } = CallTimes.prototype;
-    CallTimes.prototype.countRing = function (ms) {
-      for (const end = performance.now() + 3; performance.now() < end; );
-      countRing.call(this, ms + 100);
+    const { count } = CallTimes.prototype;
+    CallTimes.prototype.count = function (ms, busyMs, isRing) {
+      if (isRing) for (const end = performance.now() + 3; performance.now() < end; );
+      count.call(this, ms + 100, ms + 100, isRing);
     };
     const { channel, port } = channelPair({ transport: '${transport}' });
     openChannel(port.take(), { transport: '${transport}' }).then(async (b) => {
@@ -376,18 +381,59 @@ test('a doorbell is rung for each message if it only seems to take long, because
   expect(rings).toBe(MANY);
 });
 
-test('a peer whose rings take 3 ms each gets few of them in its first turn', () => {
+test('of rings that take 3 ms each, the first turn has few', async () => {
+  for (let i = 0; i < 3; i++) await turnOfLoop();
   const times = new turn.CallTimes();
   let rings = 0;
-  for (; rings < MANY && times.mayRing(); rings++) times.countRing(3);
+  for (; rings < MANY && turn.mayRing(); rings++) times.count(3, 3, true);
   expect(rings).toBe(4);
+});
+
+// A broadcast of the program rang each of them.
+test('of peers whose rings take long, few are rung in one go', async () => {
+  const { ring } = native;
+  const peers = await Promise.all(Array.from({ length: 20 }, () => rawPeer()));
+  for (const peer of peers) peer.claimToWaitForData();
+  let rings = 0;
+  native.ring = (fd) => {
+    rings++;
+    for (const end = performance.now() + 5; performance.now() < end; );
+    return ring(fd);
+  };
+  await turnOfLoop();
+  for (const { a } of peers) a.trySend('x');
+  const inOneGo = rings;
+  while (rings < peers.length) await turnOfLoop();
+  native.ring = ring;
+  for (const peer of peers) await peer.close();
+  expect(inOneGo).toBeLessThan(peers.length / 2);
+});
+
+// A peer whose rings took long and whose own rings did not was never seen as slow.
+test('a peer is slow although every second call, or only each 65th, takes long', async () => {
+  let busyMs = 0;
+  const times = new turn.CallTimes(() => busyMs);
+  const call = (/** @type {number} */ ms) =>
+    times.time(() => {
+      busyMs += ms;
+      for (const end = performance.now() + ms; performance.now() < end; );
+    });
+  for (let i = 0; i < 200; i++) call(i % 65 < 2 ? 1 : 0);
+  expect(times.isSlow).toBe(true);
+  for (let i = 0; i < 10; i++) {
+    call(1);
+    call(0);
+    expect(times.isSlow).toBe(true);
+  }
+  for (let i = 0; i < 300; i++) call(0);
+  expect(times.isSlow).toBe(false);
 });
 
 describe('of rings that take 10 ms each, a peer gets few in one go,', () => {
   /** @param {InstanceType<typeof turn.CallTimes>} times */
   const ringsInOneGo = (times) => {
     let rings = 0;
-    for (; rings < MANY && times.mayRing(); rings++) times.countRing(10);
+    for (; rings < MANY && turn.mayRing(); rings++) times.count(10, 10, true);
     return rings;
   };
 
