@@ -1,14 +1,24 @@
 'use strict';
 // The file of a Unix socket. Only this user may connect, unless others are allowed; the file that a dead server left behind is
-// replaced; no other process's file is ever removed. A socket is bound in a secret place and then linked to its path, because only a
+// replaced; no other server's file is removed. A socket is bound in a secret place and then linked to its path, because only a
 // link fails if the path has been taken in the meantime.
-const { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, renameSync, rmSync, unlinkSync } = require('node:fs');
+//
+// Several servers may find the same dead file. A server that has looked at a file and then removes it must know that the file is still
+// the same, so only one may do both at a time: the one whose socket is also linked to the name of a lock. Node has no flock(), and a
+// lock of this kind has the same property: it ends with its process, because then its socket is dead, too. A dead lock is removed like
+// a dead file, under a lock of its own, and so on. Therefore no name of a living socket is removed by another process: whoever removes
+// it would need the lock together with another process, so the name of a living lock was removed before, by a process that had the
+// next lock together with another one, and so on. The first of these removals cannot have happened.
+const { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, rmSync, unlinkSync } = require('node:fs');
 const { join, resolve } = require('node:path');
+const { now } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
+const { pause } = require('../channel/pause.js');
 const { refuseDescriptors, systemError, tryConnecting } = require('./sockets.js');
-const { SOCKET_NAME, isWindows, neighbor, unusedName } = require('./paths.js');
+const { MAX_LOCKS, SOCKET_NAME, isWindows, lockOf, neighbor } = require('./paths.js');
 
-const ATTEMPTS = 10; // while other processes replace the file, too
+const LOCK_MS = 1000; // a server waits at most, while other processes replace the file, too
+const RETRY_MS = 5;
 
 /** @param {string} path @returns {import('node:fs').Stats | undefined} */
 function statOf(path) {
@@ -27,7 +37,7 @@ const isSame = (a, b) => a !== undefined && a.ino === b?.ino && a.dev === b.dev;
  * again as long as the socket is open.)
  * @param {import('node:fs').Stats} a @param {import('node:fs').Stats | undefined} b
  */
-const isUnchanged = (a, b) => isSame(a, b) && a.mtimeMs === b?.mtimeMs;
+const isUnchanged = (a, b) => isSame(a, b) && a.ctimeMs === b?.ctimeMs;
 
 /** @param {string} path @returns {never} */
 function inUse(path) {
@@ -85,13 +95,17 @@ async function bind(server, path, others, publish) {
 async function listenAt(server, path, others) {
   /** @type {import('node:fs').Stats | undefined} */ let mine;
   const absolute = isWindows ? path : resolve(path); // perhaps too long to be bound, but it outlives a change of directory
-  if (!isWindows) await clearStale(path);
+  if (!isWindows) await findDead(path); // which throws if there is a server
   await bind(server, path, others, async (bound) => {
     if (isWindows) return; // a pipe goes with its server
-    for (let attempt = 0; !link(bound, path); attempt++) {
-      if (attempt === ATTEMPTS) inUse(path);
-      await clearStale(path);
+    const until = now() + LOCK_MS;
+    let isMine = await takeName(bound, path);
+    while (!isMine && now() < until) {
+      await pause(RETRY_MS);
+      isMine = await takeName(bound, path);
     }
+    if (!isMine && isStrangers(lockOf(path, 1))) isMine = await takeName(bound, path, 0, true);
+    if (!isMine) inUse(path);
     mine = statOf(bound);
   });
   return () => {
@@ -115,8 +129,11 @@ function link(from, to) {
   }
 }
 
-/** Remove the file that a dead server left behind. Throws if a server is listening there, or if it is no socket. @param {string} path */
-async function clearStale(path) {
+/**
+ * The file of a dead server, if there is one. Throws if a server is listening there, or if it is no socket.
+ * @param {string} path
+ */
+async function findDead(path) {
   const found = statOf(path);
   if (found === undefined) return;
   if (!found.isSocket()) throw new CrossingsError('ERR_ADDRESS_IN_USE', `${path} exists and is not a socket.`);
@@ -125,21 +142,41 @@ async function clearStale(path) {
     throw error;
   });
   if (typeof answer !== 'string') answer.destroy();
-  if (answer !== 'no listener') inUse(path);
-  // Another process may have replaced the file since. So take whatever is there now, and look at what was taken.
-  const taken = unusedName(path);
+  return answer === 'no listener' ? found : inUse(path);
+}
+
+/**
+ * Link a bound socket to its path, or to a lock, in the place of a dead socket. Throws if a living one has the path.
+ * @param {string} bound @param {string} path
+ * @param {number} [level] 0: the path; n: the lock without which no dead socket may be removed from the name at level n - 1
+ * @param {boolean} [unlocked] without a lock
+ * @returns {Promise<boolean>} false: another process is taking it
+ */
+async function takeName(bound, path, level = 0, unlocked = false) {
+  const name = level === 0 ? path : lockOf(path, level);
+  if (link(bound, name)) return true;
+  const dead = await findDead(name);
+  if (dead === undefined || level === MAX_LOCKS) return false;
+  if (!unlocked && !(await takeName(bound, path, level + 1).catch(() => false))) return false;
+  // The lock is held in this turn only. A socket that was dead is still dead, if its file is the same.
   try {
-    renameSync(path, taken);
+    if (isUnchanged(dead, statOf(name))) unlinkSync(name);
+    return link(bound, name);
   } catch (error) {
-    const failure = /** @type {NodeJS.ErrnoException} */ (error);
-    if (failure.code === 'ENOENT') return;
-    throw systemError(failure, `replace ${path}`);
-  }
-  try {
-    if (!isUnchanged(found, statOf(taken))) link(taken, path);
+    if (error instanceof CrossingsError) throw error;
+    throw systemError(/** @type {NodeJS.ErrnoException} */ (error), `replace ${path}`);
   } finally {
-    unlinkSync(taken);
+    if (!unlocked) rmSync(lockOf(path, level + 1), { force: true });
   }
+}
+
+/**
+ * Is this the lock of another user? Such a user could hold it for ever. A server of this user is about to listen.
+ * @param {string} lock
+ */
+function isStrangers(lock) {
+  const holder = statOf(lock);
+  return holder !== undefined && holder.uid !== process.geteuid?.();
 }
 
 module.exports = { bind, listenAt };

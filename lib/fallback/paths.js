@@ -1,6 +1,6 @@
 'use strict';
 // Where a server listens: a Unix socket's file, or a named pipe on Windows.
-const { randomBytes } = require('node:crypto');
+const { createHash, randomBytes } = require('node:crypto');
 const { tmpdir } = require('node:os');
 const { basename, dirname, join, resolve } = require('node:path');
 const { invalidArgument, readPath, shown } = require('../channel/options.js');
@@ -13,6 +13,8 @@ const MAX_PIPE_LENGTH = 256;
 const MAX_FILE_BYTES = process.platform === 'linux' ? 107 : 103; // what fits into a Unix socket address
 const MIN_RANDOM_NAME = 9; // a dot and 8 hexadecimal digits
 const SOCKET_NAME = 's'; // in its folder
+const MAX_LOCKS = 9; // that processes have left behind when they were killed
+const LOCK_DIGITS = 9; // so that the name of a lock is as long as the shortest folder with SOCKET_NAME
 const FIRST_TICKET = 2 ** 52; // every ticket of channelPair() over shared memory is smaller
 const TICKET_BYTES = 6;
 
@@ -72,6 +74,15 @@ function neighbor(path) {
   );
 }
 
+/**
+ * The name of a lock beside the path; see files.js. It fits where neighbor() does. Some file systems ignore the case of names.
+ * @param {string} path @param {number} level 1 to MAX_LOCKS
+ */
+function lockOf(path, level) {
+  const digest = createHash('sha256').update(basename(path).toLowerCase()).digest('hex');
+  return join(dirname(path), `.${digest.slice(0, LOCK_DIGITS)}${level}`);
+}
+
 /** A random number that names a channelPair(). */
 const newTicket = () => FIRST_TICKET + randomBytes(TICKET_BYTES).readUIntBE(0, TICKET_BYTES);
 
@@ -86,11 +97,12 @@ function endpointOf(ticket) {
 module.exports = {
   FIRST_TICKET,
   MAX_FILE_BYTES,
+  MAX_LOCKS,
   SOCKET_NAME,
   endpointOf,
   isWindows,
+  lockOf,
   neighbor,
   newTicket,
   readEndpoint,
-  unusedName,
 };
