@@ -89,7 +89,8 @@ crossings_status crossings_connect(const char *path, const crossings_options *op
 /* Open a channel over a connected Unix socket of type SOCK_SEQPACKET, such as an inherited one or one end of a
  * socketpair(). The peer must do the same at its end. Any other descriptor is refused with CROSSINGS_INVALID, and so is
  * an end that was opened before, also by another process that has it. The call takes ownership of the descriptor even
- * if it fails, and sets its close-on-exec flag. */
+ * if it fails, and sets its close-on-exec flag. A refused descriptor is closed by another thread, perhaps after the
+ * call has returned. */
 crossings_status crossings_open(int fd, const crossings_options *options, crossings_channel **channel);
 
 /* The size of the largest message that this channel can send. */

@@ -212,11 +212,19 @@ void disposal_retry(void) {
     errno = reason;
 }
 
+/* Answers without asking a file system, unlike fstat(). */
+static bool is_socket(int fd) {
+    int type;
+    socklen_t size = sizeof type;
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
+}
+
 void disposal_close_later(int fd) {
     int reason = errno;
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    /* Only of a socket is closing a copy nothing. A file of FUSE or NFS is flushed by each close(). */
+    int copy = is_socket(fd) ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (copy >= 0)
-        close(fd); /* not the last reference, so at once */
+        close(fd);
     else
         copy = fd;
     dispose_elsewhere(&for_others, &copy, 1, NULL, 0);

@@ -34,8 +34,9 @@ bool disposal_empty(int fd);
 unsigned disposal_unfinished(void);
 /* Start a thread for what had to wait because none could be started. Call it now and then. */
 void disposal_retry(void);
-/* Close a descriptor on a thread of its own; its number is free at once, if possible. What waits in a socket is closed
- * with it: it is not received first, so it takes no numbers of this process, however long the thread waits. */
+/* Close a descriptor on a thread of its own. The number of a socket is free at once, if possible; any other number is
+ * free when the thread has closed it. What waits in a socket is closed with it: it is not received first, so it takes
+ * no numbers of this process, however long the thread waits. */
 void disposal_close_later(int fd);
 /* Unmap memory on a thread of its own. */
 void disposal_unmap_later(void *memory, size_t bytes);

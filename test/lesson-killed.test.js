@@ -5,6 +5,7 @@ const { once } = require('node:events');
 const { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
+const { setTimeout } = require('node:timers/promises');
 const { testInCi } = require('./in-ci.js');
 const { built, ourProcesses, until } = require('./support.js');
 
@@ -52,10 +53,12 @@ function lineOf(pid) {
   return child ? [pid, ...lineOf(child)] : [pid];
 }
 
+const isStopped = (/** @type {number} */ pid) => / T /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+
 const GUARD_ENDED = 'Cannot confine the program: the process that guards it ended.';
 
 describe.each([[[]], [['--no-namespaces']]])('before the program begins (%j)', (options) => {
-  /** Confines a program whose parent never starts it. @param {string[]} [more] @param {(line: number[]) => void} [act] */
+  /** Confines a program whose parent never starts it. @param {string[]} [more] @param {(line: number[]) => unknown} [act] */
   async function confineWaiting(more = [], act = () => {}) {
     const env = { ...process.env, TMPDIR: rooms, LD_PRELOAD: waits };
     const args = ['--confine', ...more, ...options, '--', '01-kernel/calls'];
@@ -94,5 +97,27 @@ describe.each([[[]], [['--no-namespaces']]])('before the program begins (%j)', (
   test('the end of crossings-lessons ends the run', async () => {
     const end = (/** @type {number[]} */ [first]) => process.kill(first, 'SIGKILL');
     expect(await confineWaiting([], end)).toEqual({ status: null, signal: 'SIGKILL', said: ['The parent waits.'] });
+  });
+
+  test('the end of crossings-lessons ends the run, also if all of its processes have been stopped', async () => {
+    const stopAndEnd = async (/** @type {number[]} */ line) => {
+      for (const pid of line) process.kill(pid, 'SIGSTOP');
+      await until(() => line.every(isStopped));
+      process.kill(line[0], 'SIGKILL');
+    };
+    const end = await confineWaiting([], stopAndEnd);
+    expect(end).toEqual({ status: null, signal: 'SIGKILL', said: ['The parent waits.'] });
+  });
+
+  test('a guard that is stopped and continued goes on', async () => {
+    const pause = async (/** @type {number[]} */ [, guard, parent]) => {
+      process.kill(guard, 'SIGSTOP');
+      await until(() => isStopped(guard));
+      process.kill(guard, 'SIGCONT');
+      await setTimeout(100); // time for it to end by mistake
+      process.kill(parent, 'SIGKILL');
+    };
+    const said = ['The parent waits.', 'Cannot confine the program: the process that starts it was killed.'];
+    expect(await confineWaiting([], pause)).toEqual({ status: 1, signal: null, said });
   });
 });

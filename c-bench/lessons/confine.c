@@ -61,7 +61,7 @@ static void report_end(const struct notice *notice, const char *limit, bool ende
 }
 
 /* Pass on what the program writes until it ends, its time is up, or the guard must end. */
-static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t parent, int orders,
+static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t parent, const struct orders *orders,
                       struct notice *notice) {
     struct output out = {.stream = "stdout"}, error = {.stream = "stderr"};
     long began = now_ms(), counted = began;
@@ -69,7 +69,7 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
     struct pollfd fds[] = {{pipes->out[0], POLLIN, 0},
                            {pipes->error[0], POLLIN, 0},
                            {pipes->status[0], POLLIN, 0},
-                           {orders, POLLIN, 0},
+                           {orders->fd, POLLIN, 0},
                            {STDOUT_FILENO, 0, 0}};
     while (!ended && !late && !crowded) {
         long rest = began + how->limit_ms - now_ms();
@@ -120,30 +120,32 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGCONT);
     sigaddset(&signals, SIGUSR1);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN); /* a reader that has ended must not keep the guard from cleaning up */
+    /* SIGCONT: somebody may have stopped the guard, and then no other signal that it can handle lets it clean up. */
+    if (!signal_with_parent(owner, SIGCONT))
+        _exit(1);
     setsid(); /* a signal to the process group of crossings-lessons must not reach the guard, which cleans up */
     adopt_orphans();
     struct pipes pipes;
     struct notice notice = {0};
-    if (!signal_with_parent(owner, SIGTERM))
-        _exit(1);
     /* Not before: from here on, this process cannot be ended together with its parent, and one of them removes it. */
     if (!make_room(folder)) {
         fprintf(stderr, "Cannot make the temporary folder %s: %s.\n", folder, strerror(errno));
         _exit(SAID_WHY);
     }
-    int orders = signalfd(-1, &signals, SFD_CLOEXEC);
-    if (orders < 0 || pipe(pipes.out) || pipe(pipes.error)) {
+    struct orders orders = {signalfd(-1, &signals, SFD_CLOEXEC), owner};
+    if (orders.fd < 0 || pipe(pipes.out) || pipe(pipes.error)) {
         fprintf(stderr, "Cannot confine the program: creating pipes: %s.\n", strerror(errno));
         remove_room(folder);
         _exit(SAID_WHY);
     }
-    pid_t parent = start_parent(how, &pipes, folder, orders, &notice);
+    pid_t parent = start_parent(how, &pipes, folder, &orders, &notice);
     close(pipes.out[1]);
     close(pipes.error[1]);
-    int status = parent < 0 ? SAID_WHY : parent == 0 ? 1 : watch_over(how, &pipes, parent, orders, &notice);
+    int status = parent < 0 ? SAID_WHY : parent == 0 ? 1 : watch_over(how, &pipes, parent, &orders, &notice);
     kill_descendants();
     remove_room(folder);
     _exit(status);

@@ -40,9 +40,13 @@ void pass_signals_to(pid_t process) {
     sigaction(SIGUSR1, &(struct sigaction){.sa_handler = pass_signal, .sa_flags = SA_RESTART}, NULL);
 }
 
-bool must_end(int orders, pid_t parent) {
+bool must_end(const struct orders *orders, pid_t parent) {
     struct signalfd_siginfo sent = {0};
-    if (read(orders, &sent, sizeof sent) != sizeof sent || sent.ssi_signo != SIGUSR1)
+    if (read(orders->fd, &sent, sizeof sent) != sizeof sent)
+        return true;
+    if (sent.ssi_signo == SIGCONT)
+        return getppid() != orders->owner; /* anybody may send it */
+    if (sent.ssi_signo != SIGUSR1)
         return true;
     kill(parent, SIGUSR1);
     return false;
@@ -160,8 +164,9 @@ __attribute__((noreturn)) static void be_parent(const struct confinement *how, c
 enum answer { NOTICE, KILLED, LATE, UNWANTED };
 
 /* Wait for the parent's first notice. */
-static enum answer await_notice(int status, int orders, pid_t parent, uint64_t limit_ns, struct notice *notice) {
-    struct pollfd fds[] = {{status, POLLIN, 0}, {orders, POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+static enum answer await_notice(int status, const struct orders *orders, pid_t parent, uint64_t limit_ns,
+                                struct notice *notice) {
+    struct pollfd fds[] = {{status, POLLIN, 0}, {orders->fd, POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
     for (uint64_t now_ns; (now_ns = monotonic_ns()) < limit_ns;) {
         poll(fds, 3, (int)((limit_ns - now_ns) / 1000000 + 1));
         if (fds[0].revents)
@@ -183,7 +188,7 @@ static void print_confinement(int attempt, const char *refused, const struct not
 }
 
 /* With namespaces if permitted, as root or with a user namespace. */
-pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder, int orders,
+pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder, const struct orders *orders,
                    struct notice *notice) {
     int limit_ms = how->limit_ms < MIN_START_MS ? MIN_START_MS : how->limit_ms;
     uint64_t limit_ns = monotonic_ns() + (uint64_t)limit_ms * 1000000;

@@ -20,15 +20,21 @@ struct pipes {
     int out[2], error[2], status[2];
 };
 
+/* What the guard obeys: a signalfd, and the process that asked for this run. */
+struct orders {
+    int fd;
+    pid_t owner;
+};
+
 /* Start the parent, and the program with it, and print which namespaces they have. Makes pipes->status, and
  * closes its write end. Returns 0 if the process that asked for this run has ended, and -1 if the program could not be
  * started: then the reason has been printed. */
-pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder, int orders,
+pid_t start_parent(const struct confinement *how, struct pipes *pipes, const char *folder, const struct orders *orders,
                    struct notice *notice);
 
-/* In the guard: read a signal from `orders`, a signalfd. SIGUSR1 is passed to the parent; at another, the guard must
- * end. */
-bool must_end(int orders, pid_t parent);
+/* In the guard: read a signal. SIGUSR1 is passed to the parent. At SIGTERM, the guard must end, and at SIGCONT, too, if
+ * its owner has ended. */
+bool must_end(const struct orders *orders, pid_t parent);
 
 /* SIGUSR1 is on its way to the tracer: pass it on to `process`; 0: it does nothing. */
 void pass_signals_to(pid_t process);

@@ -68,6 +68,16 @@ static inline int end_of(pid_t process) {
     return status;
 }
 
+static inline bool is_open(int fd) {
+    return fcntl(fd, F_GETFD) >= 0;
+}
+
+static inline void wait_until_closed(int fd) {
+    for (double until = seconds() + 60; is_open(fd) && seconds() < until;)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    EXPECT(!is_open(fd));
+}
+
 /* How many are open in this process. */
 static inline int descriptors(void) {
     int open = 0;

@@ -1,5 +1,5 @@
 /* The descriptors that a hostile peer passes. Linked with --wrap=pthread_create, memfd_create, poll,
- * accept4 and handshake_peer. */
+ * accept4, close and handshake_peer. */
 #include "c-tests.h"
 
 #include "../../../native/disposal.h"
@@ -36,6 +36,16 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
     return __real_pthread_create(thread, attributes, run, argument);
 }
 
+static int closed_here; /* by the test's thread */
+
+int __real_close(int fd);
+int __wrap_close(int fd);
+int __wrap_close(int fd) {
+    if (pthread_equal(pthread_self(), test_thread))
+        closed_here++;
+    return __real_close(fd);
+}
+
 /* Send a packet with `count` descriptors. */
 static void pass(int fd, const int *descriptors, size_t count) {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))] = {0};
@@ -48,10 +58,6 @@ static void pass(int fd, const int *descriptors, size_t count) {
     rights->cmsg_len = CMSG_LEN(count * sizeof(int));
     memcpy(CMSG_DATA(rights), descriptors, count * sizeof(int));
     EXPECT(sendmsg(fd, &message, 0) == 1);
-}
-
-static bool is_open(int fd) {
-    return fcntl(fd, F_GETFD) >= 0;
 }
 
 /* Without a thread, closing such a socket would wait for the descriptors in it. A client could make a server wait
@@ -91,6 +97,16 @@ static void what_cannot_be_opened_is_closed_elsewhere(void) {
     pass(pair[1], &pair[1], 1);
     EXPECT(crossings_open(pair[0], NULL, &channel) == CROSSINGS_INVALID);
     EXPECT(!is_open(pair[0]) && threads_started == 1);
+}
+
+/* A file of FUSE or NFS is flushed by each close(), also of a copy, and its daemon may never answer. */
+static void a_file_is_closed_elsewhere_only(void) {
+    crossings_channel *channel;
+    int file = open(target, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    EXPECT(file >= 0);
+    EXPECT(crossings_open(file, NULL, &channel) == CROSSINGS_INVALID);
+    EXPECT(closed_here == 0);
+    wait_until_closed(file);
 }
 
 /* After daemon(), the child has the last copy, with what a client has put into it. */
@@ -167,12 +183,6 @@ static int let_descriptors_wait(int *pair) {
     EXPECT(handshake_receive(pair[0], false, &peer, reason) == HANDSHAKE_PROTOCOL && is_open(next));
     no_threads = false;
     return next;
-}
-
-static void wait_until_closed(int fd) {
-    for (double until = seconds() + 60; is_open(fd) && seconds() < until;)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    EXPECT(!is_open(fd));
 }
 
 /* Only the next hostile descriptor started one, and a process that had no room left could not receive it. */
@@ -465,6 +475,7 @@ static void making_room_drops_the_right_client(void) {
 
 static const struct test tests[] = {
     {"what cannot be opened is closed by another thread", what_cannot_be_opened_is_closed_elsewhere},
+    {"a file that cannot be opened is closed by no thread but another one", a_file_is_closed_elsewhere_only},
     {"a forked child closes its copies of sockets on another thread", a_forked_child_closes_sockets_elsewhere},
     {"sockets with descriptors in them wait for a thread that can close them", sockets_wait_for_a_thread},
     {"a full socket is emptied by another thread", a_full_socket_is_emptied_elsewhere},
