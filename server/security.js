@@ -58,13 +58,14 @@ function sameSecret(a, b) {
   return timingSafeEqual(digest(a), digest(b));
 }
 
-/** @param {string | undefined} header @param {string} name */
-function cookieOf(header, name) {
-  for (const pair of (header ?? '').split(';')) {
-    const [key, value] = pair.trim().split('=', 2);
-    if (key === name) return value ?? '';
-  }
-  return '';
+/**
+ * The values of a cookie. There may be several: another server of this host can set one of the same name for a longer path, and the
+ * browser sends that one first.
+ * @param {string | undefined} header @param {string} name
+ */
+function cookiesOf(header, name) {
+  const pairs = (header ?? '').split(';').map((pair) => pair.trim().split('=', 2));
+  return pairs.filter(([key]) => key === name).map(([, value = '']) => value);
 }
 
 /** A header's value as an error message can quote it. @param {unknown} value */
@@ -147,8 +148,9 @@ const tokenCheck =
   (token, cookie) =>
   /** @param {import('node:http').IncomingMessage} request */
   ({ headers }) => {
-    const given = headers['x-crossings-token'] ?? cookieOf(headers.cookie, cookie);
-    return typeof given === 'string' && sameSecret(given, token);
+    const header = headers['x-crossings-token'];
+    const given = header === undefined ? cookiesOf(headers.cookie, cookie) : [header];
+    return given.some((each) => typeof each === 'string' && sameSecret(each, token));
   };
 
 /** @param {ReturnType<typeof tokenCheck>} hasToken @returns {Handler} */

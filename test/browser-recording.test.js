@@ -504,9 +504,48 @@ describeInBrowser('a recording of any program', () => {
     trace.events[0].payload = payload;
     await open(trace);
     await page.locator('.event-row:not([hidden])').first().click();
+    const more = page.getByRole('button', { name: 'Show more of the message' });
+    while ((await more.count()) > 0) await more.click();
     const shown = await textOf('.payload');
     expect(shown.length).toBeLessThanOrEqual(65_536); // as much as a payload in bytes
     expect(shown).toBe(`${JSON.stringify(payload).slice(0, shown.length - 1)}…`);
+  });
+
+  // To lay out 64 arguments of 4000 such characters, or a payload of 65,536, took seconds.
+  test('of long texts in odd characters, the page shows the beginning, and more with each press of a button', async () => {
+    const trace = deadlock();
+    const odd = (/** @type {number} */ length) =>
+      Array.from({ length: length / 2 }, (_, i) => String.fromCodePoint(0x1f300 + (i % 700))).join('');
+    const [arg, payload, name] = [odd(4000), odd(20_000), odd(1000)];
+    const args = Array(64).fill(arg);
+    for (const event of trace.events) Object.assign(event, { args, result: arg, payload, name, wokenBy: 0 });
+    await open(trace);
+    await page.locator('.event-row:not([hidden])').first().click();
+    await page.locator('.event-title', { hasText: /^🌀.*event 1,/su }).waitFor(); // not of the recording before
+    await page.getByRole('radio', { name: 'text', exact: true }).check(); // a test before may have chosen the other
+    const shown = () =>
+      page.locator('event-details').evaluate((/** @type {any} */ element) => element.textContent.length);
+    expect(await shown()).toBeLessThan(20_000);
+    const line = await page
+      .locator('.event-row[aria-selected]')
+      .evaluate((/** @type {any} */ row) => row.textContent.length);
+    expect(line).toBeLessThan(300);
+    for (const [what, selector, whole] of [
+      ['argument 64', '.details dd:nth-of-type(64) code', arg],
+      ['the payload', '.payload', payload],
+      ['the name', '.event-title code', `${name}()`],
+    ]) {
+      const text = () => page.locator(selector).evaluate((/** @type {any} */ element) => element.textContent);
+      const beginning = await text();
+      expect(beginning).toBe(whole.slice(0, beginning.length));
+      await page.getByRole('button', { name: `Show more of ${what} (` }).focus();
+      const less = page.getByRole('button', { name: `Show less of ${what}`, exact: true });
+      while ((await less.count()) === 0) await page.keyboard.press('Enter');
+      expect(await text()).toBe(whole);
+      await page.keyboard.press('Enter'); // the button keeps the focus
+      expect(await text()).toBe(beginning);
+    }
+    await expectAccessible(page);
   });
 
   test('a message of ordinary length is shown whole', async () => {

@@ -2,6 +2,7 @@
 // A client that is not a page of this lab, or does not have its token, can read nothing and start nothing.
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
+const { get } = require('node:http');
 const { connect, createServer } = require('node:net');
 const { text } = require('node:stream/consumers');
 const { MOST_LOOKS, Opening, userOf } = require('../server/opening.js');
@@ -291,6 +292,19 @@ test('no file outside public/ is served', async () => {
     expect(status).toBeGreaterThanOrEqual(400);
     expect(text).not.toContain('"dependencies"');
   }
+});
+
+// Such a server's page locked the lab in that browser, even after a restart.
+test('a cookie of the same name that another server of this host has set does not hide the token', async () => {
+  const name = `crossings-${lab.port}`;
+  const statusOf = async (/** @type {string} */ cookie) => {
+    const request = get({ host: '127.0.0.1', port: lab.port, path: '/api/mechanisms', headers: { cookie } });
+    const [response] = await once(request, 'response');
+    response.resume();
+    return response.statusCode;
+  };
+  expect(await statusOf(`${name}=evil`)).toBe(403);
+  expect(await statusOf(`${name}=evil; a=b; ${name}=${lab.token}`)).toBe(200);
 });
 
 test('the token is never logged', async () => {

@@ -9,7 +9,7 @@
 // a dead file, under a lock of its own, and so on. Therefore no name of a living socket is removed by another process: whoever removes
 // it would need the lock together with another process, so the name of a living lock was removed before, by a process that had the
 // next lock together with another one, and so on. The first of these removals cannot have happened.
-const { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, rmSync, unlinkSync } = require('node:fs');
+const { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, rmSync, rmdirSync, unlinkSync } = require('node:fs');
 const { join, resolve } = require('node:path');
 const { now } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
@@ -61,8 +61,7 @@ async function bind(server, path, others, publish) {
   });
   listening.catch(() => {}); // if something else fails first
   try {
-    if (!isWindows) mkdirSync(folder);
-    if (!isWindows) chmodSync(folder, 0o700);
+    if (!isWindows) makeOwnFolder(folder);
     server.listen({ path: bound, exclusive: true, readableAll: isWindows && others, writableAll: isWindows && others });
     if (isWindows || !existsSync(bound)) await listening; // Node binds at once
     refuseDescriptors(server);
@@ -77,11 +76,32 @@ async function bind(server, path, others, publish) {
     failure.message = failure.message.replace(bound, path).replace(folder, path);
     throw systemError(failure, `listen at ${path}`);
   } finally {
-    try {
-      if (!isWindows) rmSync(folder, { recursive: true, force: true });
-    } catch {
-      // Node's permission model forbids it. Why listening has failed matters more.
+    if (!isWindows) {
+      remove(unlinkSync, bound);
+      remove(rmdirSync, folder);
     }
+  }
+}
+
+/**
+ * chmod() follows links. Whoever can write to the folder around it could put one in its place, so it is used only if the umask has
+ * taken away rights of this user.
+ * @param {string} folder
+ */
+function makeOwnFolder(folder) {
+  mkdirSync(folder, { mode: 0o700 });
+  if ((lstatSync(folder).mode & 0o700) !== 0o700) chmodSync(folder, 0o700);
+}
+
+/**
+ * Removes one file or an empty folder: nothing else is there, and a link in its place may lead to the files of others.
+ * @param {(path: string) => void} call @param {string} path
+ */
+function remove(call, path) {
+  try {
+    call(path);
+  } catch {
+    // It does not exist, or Node's permission model forbids it. Why listening has failed matters more.
   }
 }
 

@@ -1,7 +1,7 @@
 // The controls of the filter: built for a recording, filled from a filter, and read back.
 import { byId, h, setText } from '../shared/dom.js';
 import { frequencies, NO_FILTER } from './model/filter.js';
-import { laneName, processName, shortened } from './model/text.js';
+import { fitted, laneName, processName } from './model/text.js';
 
 /**
  * @typedef {import('./model/types.js').Recording} Recording
@@ -9,6 +9,7 @@ import { laneName, processName, shortened } from './model/text.js';
  */
 
 const MOST_OPTIONS = 500; // of one select; the search finds the rest
+const MOST_NAME = 60; // plain characters of an option: the browser measures all of them
 
 const controls = {
   form: /** @type {HTMLFormElement} */ (byId('filter')),
@@ -35,7 +36,7 @@ export function buildFilter(recording) {
     any('all'),
     ...calls.map(({ index, count }) => {
       const name = recording.names[index];
-      return h('option', { value: name }, shortened(name, 60) + times(count));
+      return h('option', { value: name }, fitted(name, MOST_NAME) + times(count));
     }),
   );
   const who = recording.processes.slice(0, MOST_OPTIONS).flatMap(({ pid }, process) => {
@@ -57,7 +58,7 @@ export function buildFilter(recording) {
   controls.object.replaceChildren(
     any('all'),
     ...objects.map(({ index, count }) =>
-      h('option', { value: index }, shortened(recording.objects[index].name, 60) + times(count)),
+      h('option', { value: index }, fitted(recording.objects[index].name, MOST_NAME) + times(count)),
     ),
   );
 }
@@ -65,7 +66,7 @@ export function buildFilter(recording) {
 /** Selects a value, which is added if it is not among the options. @param {HTMLSelectElement} select @param {string} value @param {string} name */
 function choose(select, value, name) {
   if (![...select.options].some((option) => option.value === value))
-    select.append(h('option', { value }, shortened(name, 60)));
+    select.append(h('option', { value }, fitted(name, MOST_NAME)));
   select.value = value;
 }
 

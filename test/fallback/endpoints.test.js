@@ -26,10 +26,12 @@ const {
   closing,
   crossings,
   errorWith,
+  folder,
   library,
   newPath,
   pause,
   peerArguments,
+  runScript,
   success,
   watch,
 } = require('../channel/support.js');
@@ -471,6 +473,31 @@ test('a folder whose path leaves no room for a random name is refused', async ()
   await expect(listening).rejects.toThrow('The folder of path must be at most 95 bytes');
   expect(readdirSync(inside)).toEqual([]);
   rmSync(parent, { recursive: true });
+});
+
+// Whoever can write to the folder could put a link in the place of another folder, and everything behind it was removed.
+test('nothing is removed, and no mode is changed, behind a link that replaces the folder in which a socket is bound', async () => {
+  const [around, theirs] = [join(folder, 'around'), join(folder, 'theirs')];
+  for (const each of [around, theirs]) mkdirSync(each);
+  writeFileSync(join(theirs, 'file'), 'x');
+  chmodSync(theirs, 0o755);
+  const script = `
+    const fs = require('node:fs');
+    const { mkdirSync } = fs;
+    fs.mkdirSync = (path, ...more) => {
+      const made = mkdirSync(path, ...more);
+      fs.renameSync(path, path + '.away');
+      fs.symlinkSync(${JSON.stringify(theirs)}, path);
+      return made;
+    };
+    const { listen } = require(${library});
+    (async () => {
+      const server = await listen(${JSON.stringify(join(around, 'x.sock'))}, { transport: 'socket' });
+      await server.close();
+    })();`;
+  await runScript(script).ended;
+  expect(readdirSync(theirs)).toEqual(['file']);
+  expect(statSync(theirs).mode & 0o777).toBe(0o755);
 });
 
 // The umask belongs to the whole process: files that other threads made at that moment got wrong modes.

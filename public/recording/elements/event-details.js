@@ -4,12 +4,16 @@ import { counted, duration } from '../../shared/format.js';
 import { argsOf, payloadOf } from '../model/event-texts.js';
 import { ASLEEP, DECODED, FAILED, LINE_REASONS, NEVER_RETURNED, PAYLOAD, SIGNAL, STEP } from '../model/flags.js';
 import { bytesOf, hexLines, textOf, visibleText } from '../model/payload.js';
-import { laneName, resultText, shortened } from '../model/text.js';
+import { fitted, fitting, laneName, resultText, shortened } from '../model/text.js';
 
 /** @typedef {import('../model/types.js').Recording} Recording */
 
 const MOST_WOKEN = 10;
-const MOST_TEXT = 4000;
+// Plain characters (see fitting()) that are shown of an event at once: a text in a stranger's file must not freeze the page.
+const MOST_TEXT = 8192; // of its arguments and its result together
+const MOST_PAYLOAD = 8192;
+const MORE_TEXT = 16_384; // for each click on "Show more"
+const MOST_NAME = 200;
 const AROUND = 4; // lines of source before and after the one that made the call
 let elements = 0;
 
@@ -24,13 +28,16 @@ export class EventDetails extends HTMLElement {
     if (!recording || event < 0) return this.replaceChildren(h('p', { class: 'soft' }, 'No event is selected.'));
     const { names, name, flags, lane } = recording;
     const step = flags[event] & STEP;
+    const title = h('code');
+    const more = showGradually(title, names[name[event]] + (step ? '' : '()'), MOST_NAME, 'the name');
     this.replaceChildren(
       h(
         'p',
         { class: 'event-title' },
-        h('code', {}, step ? names[name[event]] : `${names[name[event]]}()`),
+        title,
         ' ',
         h('span', { class: 'soft' }, `event ${event + 1}, ${laneName(recording, lane[event])}`),
+        ...more,
       ),
       h('dl', { class: 'details' }, ...this.#rows(recording, event)),
       ...this.#payload(recording, event),
@@ -45,14 +52,17 @@ export class EventDetails extends HTMLElement {
     const rows = [];
     const row = (/** @type {string} */ term, /** @type {(Node | string)[]} */ ...content) =>
       rows.push(h('dt', {}, term), h('dd', {}, ...content));
-    for (const [i, arg] of argsOf(recording, event).entries())
-      row(`argument ${i + 1}`, h('code', {}, visibleText(shortened(arg, MOST_TEXT))));
+    const args = argsOf(recording, event);
+    const share = Math.floor(MOST_TEXT / (args.length + 1));
+    for (const [i, arg] of args.entries()) {
+      const code = h('code');
+      row(`argument ${i + 1}`, code, ...showGradually(code, visibleText(arg), share, `argument ${i + 1}`));
+    }
     const result = resultText(recording, event);
-    if (result)
-      row(
-        'result',
-        h('code', { class: flags[event] & FAILED ? 'failed' : '' }, visibleText(shortened(result, MOST_TEXT))),
-      );
+    if (result) {
+      const code = h('code', { class: flags[event] & FAILED ? 'failed' : '' });
+      row('result', code, ...showGradually(code, visibleText(result), share, 'the result'));
+    }
     row('began', `${(t[event] / 1e6).toLocaleString('en-US', { minimumFractionDigits: 6 })} ms`);
     if (!(flags[event] & SIGNAL))
       row(
@@ -82,7 +92,7 @@ export class EventDetails extends HTMLElement {
   /** A button that selects an event. @param {number} event */
   #link(event) {
     const { names, name, lane } = /** @type {Recording} */ (this.recording);
-    const text = `${names[name[event]]} of ${laneName(/** @type {Recording} */ (this.recording), lane[event])} (event ${event + 1})`;
+    const text = `${fitted(names[name[event]], MOST_NAME)} of ${laneName(/** @type {Recording} */ (this.recording), lane[event])} (event ${event + 1})`;
     const onclick = () => this.dispatchEvent(new CustomEvent('pick', { detail: event, bubbles: true }));
     return h('button', { type: 'button', class: 'link', onclick }, text);
   }
@@ -94,12 +104,14 @@ export class EventDetails extends HTMLElement {
     const text = payloadOf(recording, event);
     const area = h('pre', { class: 'payload', tabindex: 0, role: 'group', 'aria-label': 'Payload' });
     if (flags[event] & DECODED) {
-      area.textContent = text;
-      return [h('p', { class: 'source-title soft' }, 'Message'), area];
+      const more = showGradually(area, text, MOST_PAYLOAD, 'the message');
+      return [h('p', { class: 'source-title soft' }, 'Message'), area, ...more];
     }
     const bytes = bytesOf(text);
+    const more = h('div');
     const show = () => {
-      area.textContent = this.#asHex ? hexLines(bytes).join('\n') : textOf(bytes);
+      if (this.#asHex) area.textContent = hexLines(bytes).join('\n');
+      more.replaceChildren(...(this.#asHex ? [] : showGradually(area, textOf(bytes), MOST_PAYLOAD, 'the payload')));
     };
     const all = Math.max(transferred[event], bytes.length);
     const size = `Payload, ${counted(all, 'byte')}${all > bytes.length ? `, the first ${bytes.length}` : ''}`;
@@ -115,8 +127,38 @@ export class EventDetails extends HTMLElement {
     return [
       h('fieldset', { class: 'payload-form' }, h('legend', {}, size), choose(false, 'text'), choose(true, 'hex')),
       area,
+      more,
     ];
   }
+}
+
+/**
+ * Shows the beginning of a text. If that is not all, returns a button that shows more with each click.
+ * @param {HTMLElement} area
+ * @param {string} text
+ * @param {number} most plain characters of the beginning
+ * @param {string} what
+ */
+function showGradually(area, text, most, what) {
+  const first = fitting(text, most);
+  area.textContent = text.slice(0, first);
+  if (first === text.length) return [];
+  let shown = first;
+  const button = h('button', { type: 'button', class: 'link more' });
+  const label = () => {
+    const [part, all] = [shown, text.length].map((length) => length.toLocaleString('en-US'));
+    button.textContent =
+      shown < text.length ? `Show more of ${what} (${part} of ${all} characters shown)` : `Show less of ${what}`;
+  };
+  button.addEventListener('click', () => {
+    const next = shown < text.length ? shown + fitting(text.slice(shown), MORE_TEXT) : first;
+    if (next > shown) area.append(text.slice(shown, next));
+    else area.textContent = text.slice(0, first);
+    shown = next;
+    label();
+  });
+  label();
+  return [button];
 }
 
 /** What a line did that did not itself make the call. @type {Record<string, string>} */
@@ -145,7 +187,7 @@ function sourceOf({ files, file, line, lineReason, sources }, event) {
       'div',
       { class: 'line', 'data-current': current && 'now' },
       h('span', { class: 'line-number', 'aria-hidden': 'true' }, String(number)),
-      h('code', {}, shortened(text, 500) || ' '),
+      h('code', {}, fitted(text, 500) || ' '),
       current ? h('span', { class: 'only-read-aloud' }, ' (this event)') : null,
     );
   });

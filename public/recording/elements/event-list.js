@@ -3,14 +3,14 @@
 import { h, setText } from '../../shared/dom.js';
 import { positionOf } from '../model/filter.js';
 import { ASLEEP, FAILED, NEVER_RETURNED } from '../model/flags.js';
-import { callText, idFirst, resultText, shortened, took } from '../model/text.js';
+import { callText, fitted, idFirst, resultText, took } from '../model/text.js';
 
 /** @typedef {import('../model/types.js').Recording} Recording */
 /** @typedef {{row: HTMLElement, at: number, when: HTMLElement, who: HTMLElement, call: HTMLElement, result: HTMLElement, note: HTMLElement}} Line */
 
 const LINE = 26; // pixels; also in events.css
 const SPARE = 8; // lines above and below the visible ones
-const MOST_TEXT = 300; // characters of a line
+const MOST_TEXT = 300; // plain characters of a call, and of its result, in a line
 
 let instances = 0;
 
@@ -147,8 +147,8 @@ export class EventList extends HTMLElement {
     line.row.classList.toggle('asleep', (flags & ASLEEP) !== 0);
     setText(line.when, (recording.t[event] / 1e6).toFixed(3));
     setText(line.who, idFirst(recording, recording.lane[event]));
-    setText(line.call, shortened(callText(recording, event), MOST_TEXT));
-    const result = shortened(resultText(recording, event), MOST_TEXT);
+    setText(line.call, fitted(callText(recording, event), MOST_TEXT));
+    const result = fitted(resultText(recording, event), MOST_TEXT);
     setText(line.result, result && (flags & NEVER_RETURNED ? result : `= ${result}`));
     setText(line.note, [flags & ASLEEP ? 'slept' : '', took(recording, event)].filter(Boolean).join(' '));
   }

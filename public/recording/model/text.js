@@ -56,6 +56,29 @@ export const manyProcesses = (count) => `${count.toLocaleString('en-US')} proces
 /** @param {string} text @param {number} most */
 export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
+const ODD = 4; // plain characters; to lay out an odd one takes longer than that
+
+/**
+ * How much of a text may be shown at once: fonts must be found for odd characters, which takes seconds if there are 100,000 different ones.
+ * @param {string} text @param {number} most plain characters; any other character counts as ODD of them
+ * @returns {number} the length of the beginning that fits
+ */
+export function fitting(text, most) {
+  let length = 0;
+  for (const one of text) {
+    most -= one <= '~' ? 1 : ODD * one.length;
+    if (most < 0) break;
+    length += one.length;
+  }
+  return length;
+}
+
+/** What fits of a text, with "…" if that is not all. @param {string} text @param {number} most as above */
+export function fitted(text, most) {
+  const length = fitting(text, most);
+  return length < text.length ? `${text.slice(0, length)}…` : text;
+}
+
 /** "node 12", or "node 12, thread 15" for a thread that is not the first. @param {Recording} recording @param {number} lane */
 export function laneName({ lanes, processes }, lane) {
   const { pid, tid, main, name, process } = lanes[lane];
