@@ -350,8 +350,10 @@ class Channel {
    */
   onRequest(handler, options) {
     const concurrency = readConcurrency(options);
-    if (!this.#connection.isReadable) this.#connection.throwError();
+    if (this.#connection.state === CLOSED) this.#connection.throwError();
     if (handler !== null && typeof handler !== 'function') invalidArgument('handler', 'a function or null', handler);
+    // A client can be corrupt before accept() returns its channel. A server that sets a handler there must not end because of that.
+    if (!this.#connection.isReadable) return;
     const respond =
       handler &&
       ((/** @type {Buffer} */ request) => {

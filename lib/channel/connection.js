@@ -246,7 +246,7 @@ class Connection {
   /** @returns {boolean} false if the peer may sleep on */
   #ringNow() {
     putOff.delete(this);
-    if (this.#hungUp) return true; // the peer has gone
+    if (this.#hungUp || !this.isReadable) return true; // the peer has gone, or is corrupt
     this.doorbellsRung++;
     if (this.#bell.ring()) {
       unrung.delete(this);
@@ -392,6 +392,7 @@ class Connection {
   /** @param {number} state @param {unknown} error */
   #end(state, error) {
     if (state === CORRUPT) this.#bell.stopWatching(); // the socket stays open until close(): the peer still runs
+    unrung.delete(this);
     this.#enter(state);
     this.#onEnd(error);
   }

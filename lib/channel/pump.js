@@ -47,7 +47,7 @@ class Pump {
   #undecided = 0; // turns in a row without progress after the end, see #isUndecided()
   #stepsUndecided = 0; // the value of #steps() at that time
   place = -1; // in the lookout
-  #unreferenced = false; // see keepAlive()
+  keepsAlive = true; // see keepAlive()
   receivers = new Waiters();
   senders = new Waiters();
   sleeps = 0;
@@ -95,7 +95,7 @@ class Pump {
 
   /** Set whether pending calls keep the process alive. They do at first. @param {boolean} yes */
   keepAlive(yes) {
-    this.#unreferenced = !yes;
+    this.keepsAlive = yes;
     this.run();
     if (this.#phase === LOOKING) lookout.schedule(); // the next look may depend on a timer that does not keep the process alive
   }
@@ -106,8 +106,7 @@ class Pump {
    */
   get unreferenced() {
     return (
-      this.#unreferenced ||
-      ((this.#wanted() & FOR_DATA) === 0 && this.senders.size <= this.#requests.responder.refusals)
+      !this.keepsAlive || ((this.#wanted() & FOR_DATA) === 0 && this.senders.size <= this.#requests.responder.refusals)
     );
   }
 

@@ -92,14 +92,13 @@ function readClock() {
 const isTimeLeft = () => (--left > 1 ? !spent : readClock());
 
 /**
- * The first reading in this turn. What starts the next turn keeps the process alive, unless the program ends.
- * @param {boolean} [keepsAlive] false: only what is queued does
+ * The first reading in this turn. What starts the next turn keeps the process alive only if something is queued for it: otherwise a
+ * loop that sends through an unreferenced channel would, and a listener of 'beforeExit' that sends a message would be called for ever.
  * @returns {number} its time
  */
-function start(keepsAlive = !isProgramEnding) {
+function start() {
   immediate = setImmediate(begin); // even if the budget is never spent
-  // Otherwise a listener of 'beforeExit' that sends a message would be called for ever.
-  if (!keepsAlive && queued.size + slow.size === 0) immediate?.unref?.();
+  if (queued.size + slow.size === 0) immediate?.unref?.();
   bells = 0;
   bellsMs = 0;
   turns++;
@@ -259,7 +258,7 @@ class CallTimes {
 /** @param {number} ms */
 function countRing(ms) {
   if (ms <= TURN_MS) return;
-  if (endsAt === 0 && !isProgramEnding) start(false); // these rang in one turn, or in many: count those that come before its end
+  if (endsAt === 0 && !isProgramEnding) start(); // these rang in one turn, or in many: count those that come before its end
   if (ringsIn !== turns) countRingsAnew();
   ringsMs += ms;
 }
@@ -279,7 +278,7 @@ function countRingsAnew() {
  */
 function mayRing() {
   if (ringsMs < MOST_RINGS_MS) return true;
-  if (endsAt === 0) start(false);
+  if (endsAt === 0) start();
   if (isProgramEnding) return true; // until the next turn, if a listener has begun something else
   const isPaid = now() - ringsSince - (callsMs - callsBefore) > 2 * ringsMs;
   if (ringsIn === turns && !isPaid) return false;
@@ -342,10 +341,15 @@ function reference(resumable) {
   if (delayed.delete(resumable) || delayedSlow.delete(resumable)) resumeNext(resumable);
 }
 
-/** Fulfilled in the next turn of the event loop. @returns {Promise<void>} */
-function nextTurn() {
+/**
+ * Fulfilled in the next turn of the event loop.
+ * @param {boolean} keepsAlive the process. If not, in the next turn after a millisecond, as in resumeNext()
+ * @returns {Promise<void>}
+ */
+function nextTurn(keepsAlive) {
   return new Promise((resolve) => {
-    setImmediate(resolve);
+    if (keepsAlive) setImmediate(resolve);
+    else callUnreferenced(resolve, 1);
   });
 }
 

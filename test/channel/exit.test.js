@@ -91,3 +91,28 @@ describe("a listener of 'beforeExit'", () => {
     expect(await runScript(script(listener)).ended).toEqual({ ...success, output: '0\n1\n2\n' });
   });
 });
+
+// The pauses of the loop kept the process alive: for seconds with one channel, for ever with eight.
+test('a loop that sends through unreferenced channels does not keep the process alive', async () => {
+  const script = `
+    const { channelPair, openChannel } = require(${library});
+    const { spawn } = require('node:child_process');
+    const receive = async () => {
+      for await (const message of await openChannel(3));
+    };
+    const send = async () => {
+      const { channel, port } = channelPair();
+      const stdio = ['ignore', 'inherit', 'inherit', port.fd];
+      spawn(process.execPath, [...process.execArgv, 'child'], { stdio }).unref();
+      port.close();
+      const end = await channel;
+      end.unref();
+      await end.send('first');
+      setImmediate(async () => {
+        for (;;) await end.send('more');
+      });
+    };
+    if (process.argv[1] === 'child') receive().catch(() => {});
+    else Promise.all(Array.from({ length: 8 }, send)).then(() => setTimeout(() => {}, 100));`;
+  expect(await runScript(script).ended).toEqual(success);
+});

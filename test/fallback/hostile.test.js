@@ -105,6 +105,20 @@ test('of more clients than maxChannelsPerUser, the others are refused until one 
   expect(second.state).toBe('open');
 });
 
+// Otherwise a client could end a server that sets a handler for each client that it accepts.
+test('onRequest() does not throw if the client has sent a bad record before accept() returns', async () => {
+  const server = closing(await listen(newPath(), OPTIONS));
+  const socket = await raw(server.path);
+  socket.write(Buffer.concat([writeHello(CAPACITY, null), record(0, 9)]));
+  const channel = closing(await server.accept());
+  expect(await channel.closed).toBe('peer-corrupt');
+  expect(channel.onRequest(() => 'answer')).toBeUndefined();
+  expect(channel.onRequest(null)).toBeUndefined();
+  expect(() => channel.onRequest('handler')).toThrow(errorWith('ERR_INVALID_ARGUMENT'));
+  await channel.close();
+  expect(() => channel.onRequest(null)).toThrow(errorWith('ERR_CLOSED'));
+});
+
 describe('a record that no channel sends shuts the channel down:', () => {
   test.each([
     ['a frame larger than the ring', record(CAPACITY, 0), 'invalid frame size 65536'],
