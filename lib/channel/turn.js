@@ -343,10 +343,10 @@ function reference(resumable) {
 
 /**
  * Fulfilled in the next turn of the event loop.
- * @param {boolean} keepsAlive the process. If not, in the next turn after a millisecond, as in resumeNext()
+ * @param {boolean} [keepsAlive] the process. If not, in the next turn after a millisecond, as in resumeNext()
  * @returns {Promise<void>}
  */
-function nextTurn(keepsAlive) {
+function nextTurn(keepsAlive = true) {
   return new Promise((resolve) => {
     if (keepsAlive) setImmediate(resolve);
     else callUnreferenced(resolve, 1);
