@@ -4,6 +4,7 @@ const express = require('express');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { findLesson } = require('../lib/lessons/folders.js');
 const { describeGlossary, describeLesson, listAll, presentRun, runLesson } = require('../lib/lessons/lesson.js');
+const { remember } = require('./answers.js');
 const { HttpError, errorBody } = require('./http-error.js');
 const schema = require('./request-schema.js');
 
@@ -17,25 +18,6 @@ function lessonOf(name) {
     if (!(error instanceof CrossingsError) || error.code !== 'ERR_USAGE') throw error;
     throw new HttpError(404, 'ERR_NO_LESSON', error.message);
   }
-}
-
-const REMEMBERED_MS = 5000;
-
-/**
- * Reading and rendering the texts takes longer than sending them, so the answers are kept for some seconds: not longer, so that
- * an author sees a change.
- * @param {(name: string) => object} describe throws for an unknown name
- */
-function remember(describe) {
-  /** @type {Map<string, {text: string, at: number}>} */
-  const kept = new Map();
-  return (/** @type {string} */ name) => {
-    const found = kept.get(name);
-    if (found && performance.now() - found.at < REMEMBERED_MS) return found.text;
-    const text = JSON.stringify(describe(name));
-    kept.set(name, { text, at: performance.now() });
-    return text;
-  };
 }
 
 /** Runs the programs of lessons. */

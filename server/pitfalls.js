@@ -5,6 +5,7 @@ const { CrossingsError } = require('../lib/channel/errors.js');
 const { compareLines } = require('../lib/lessons/differences.js');
 const { findPitfall } = require('../lib/lessons/folders.js');
 const { listAll, runPitfall, shippedRun, sourcesOf } = require('../lib/lessons/pitfalls.js');
+const { remember } = require('./answers.js');
 const { HttpError } = require('./http-error.js');
 
 const LIMIT_MS = 60_000; // of both programs together; each also has its own smaller limit
@@ -98,11 +99,12 @@ class Pitfalls {
  */
 function pitfallRoutes(pitfalls, disconnectOf) {
   const router = express.Router();
+  const describe = remember((name) => pitfalls.describe(name));
   router.get('/pitfalls', (_request, response) => {
     response.json(pitfalls.list());
   });
   router.get('/pitfalls/:name', (request, response) => {
-    response.json(pitfalls.describe(request.params.name));
+    response.type('json').send(describe(request.params.name));
   });
   router.post('/pitfalls/:name/runs', async (request, response) => {
     response.status(201).json(await pitfalls.run(request.params.name, disconnectOf(response)));

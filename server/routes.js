@@ -8,8 +8,10 @@ const { explain } = require('../lib/bench/sentences.js');
 const { EXPERIMENTS } = require('../lib/experiments/index.js');
 const { tripsOf } = require('../lib/measure/statistics.js');
 const { sourceOf } = require('../lib/experiments/documents.js');
+const { Answers } = require('./answers.js');
 const { Comparisons } = require('./comparisons.js');
 const { MAX_BODY_BYTES } = require('./connections.js');
+const { CostlyWork } = require('./costly-work.js');
 const { HttpError, errorBody } = require('./http-error.js');
 const { lessonRoutes } = require('./lessons.js');
 const { oneATurn } = require('./one-a-turn.js');
@@ -115,7 +117,16 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
     );
   };
 
+  const work = new CostlyWork();
+  const answers = new Answers(work);
   const comparisons = new Comparisons();
+
+  /** @param {string} id */
+  const isRunning = (id) => runs.session(id)?.state === 'running';
+  /** @param {string} id @param {string} what of the run @param {() => string} compute @returns {[string, () => string]} */
+  const answerOf = (id, what, compute) => [`${id} ${runs.stamp(id) ?? noRun(id)} ${what}`, compute];
+  /** Everything about a run, as JSON. @param {string} id */
+  const everything = (id) => answerOf(id, 'everything', () => JSON.stringify(describe(id) ?? noRun(id)));
 
   /** @param {string} id */
   const comparable = (id) => {
@@ -190,34 +201,38 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
   router.post('/runs', (request, response) => {
     response.status(202).json({ id: runs.start(schema.parseTask(request.body, catalogue)) });
   });
-  router.get('/runs/:id', (request, response) => {
-    const id = idOf(request);
-    response.json(describe(id) ?? noRun(id));
+  router.get('/runs/:id', async (request, response) => {
+    response.type('json').send(await answers.later(...everything(idOf(request))));
   });
-  router.get('/runs/:id/file', (request, response) => {
+  router.get('/runs/:id/file', async (request, response) => {
     const { format } = schema.parse(schema.fileQuery, request.query);
     const id = idOf(request);
-    const run = /** @type {Run} */ (format === 'markdown' ? finishedBench(id) : finished(id));
     const [convert, type, extension] = FILES[format];
-    attach(response, `crossings-${run.startedAt.slice(0, 10)}-${run.id.slice(0, 8)}.${extension}`, type, convert(run));
+    const compute = () => convert(/** @type {Run} */ (format === 'markdown' ? finishedBench(id) : finished(id)));
+    const bytes = await answers.later(...answerOf(id, format, compute));
+    const { startedAt } = runs.line(id) ?? noRun(id);
+    attach(response, `crossings-${startedAt.slice(0, 10)}-${id.slice(0, 8)}.${extension}`, type, bytes);
   });
   router.get('/runs/:id/events', async (request, response) => {
     const id = idOf(request);
-    if (!describe(id)) noRun(id); // before the stream begins
+    if (!isRunning(id)) await answers.later(...everything(id)); // an error comes before the stream begins
     if (request.method === 'HEAD') return void response.type('text/event-stream').end();
     const listener = await beginStream(request, response);
     if (!listener) return;
-    // Taken after the await, so that no event is lost between this snapshot and the registration below.
-    const now = describe(id);
-    if (!now) {
+    if (runs.stamp(id) === null) {
       // It was removed during the await, and a stream that has begun cannot answer 404.
       listener.push(errorBody(noRunError(id)).error, 'failed');
       return void response.end();
     }
-    listener.push(now, 'snapshot');
     const session = runs.session(id);
-    if (session && now.state === 'running') return session.subscribers.add(listener, response);
-    listener.push(now.state === 'done' ? { id } : (now.error ?? {}), now.state);
+    if (session && isRunning(id)) {
+      // Taken after the await, so that no event is lost between this snapshot and the registration.
+      listener.push(answers.now(...everything(id)).toString(), 'snapshot');
+      return session.subscribers.add(listener, response);
+    }
+    const { state, error } = session ?? { state: 'done', error: null };
+    listener.push((await answers.later(...everything(id))).toString(), 'snapshot');
+    listener.push(state === 'done' ? { id } : (error ?? {}), state);
     response.end();
   });
   // Apart from DELETE, because a second DELETE, as from a double click, removes the canceled run.
@@ -231,7 +246,9 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
   });
   router.get('/compare', async (request, response) => {
     const { a, b } = schema.parse(schema.compareQuery, request.query);
-    const comparison = await comparisons.compare(comparable(a), comparable(b), disconnectOf(response));
+    const disconnected = disconnectOf(response);
+    const [baseline, candidate] = await work.run(() => [comparable(a), comparable(b)]);
+    const comparison = await comparisons.compare(baseline, candidate, disconnected);
     if (comparison !== null) response.json(comparison);
   });
 

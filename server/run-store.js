@@ -163,13 +163,28 @@ class RunStore {
     }
   }
 
-  /** @param {string} id a UUID @returns {RunFile | null} */
-  read(id) {
+  /** Changes with the file of a run; null if there is none, or it is known to be invalid. @param {string} id a UUID */
+  stamp(id) {
     const file = this.#find(id);
     const known = this.#lines.get(id);
     if (!file || (known?.stamp === file.stamp && !known.line)) return null;
+    return file.stamp;
+  }
+
+  /** What the list shows of a run; its file is read only if it has changed. @param {string} id a UUID @returns {Line | null} */
+  line(id) {
+    const stamp = this.stamp(id);
+    if (stamp === null) return null;
+    if (this.#lines.get(id)?.stamp !== stamp) this.read(id);
+    return this.#lines.get(id)?.line ?? null;
+  }
+
+  /** @param {string} id a UUID @returns {RunFile | null} */
+  read(id) {
+    const stamp = this.stamp(id);
+    if (stamp === null) return null;
     const run = this.#parse(id);
-    this.#lines.set(id, { stamp: file.stamp, line: run && lineOf(run) });
+    this.#lines.set(id, { stamp, line: run && lineOf(run) });
     return run;
   }
 

@@ -22,6 +22,7 @@ class Session {
   startedAt = new Date().toISOString();
   /** @type {State} */ state = 'running';
   progress = { fraction: 0, doing: 'starting' };
+  /** Of what a client can see of it in this state. */ changes = 0;
   /** The finished run, if it could not be saved as a file. @type {RunFile | null} */ run = null;
   /** @type {RunFile | null} */ partial = null;
   /** @type {{code: string, message: string} | null} */ error = null;
@@ -109,17 +110,22 @@ class Runs {
     const { id, task, subscribers, stopping } = session;
     const limitMs = this.#limitsMs[task.effort];
     const timer = setTimeout(() => stopping.abort(timeLimitError(task, limitMs)), limitMs);
-    const partials = new PartialEvents((text) => subscribers.broadcast(text, 'partial'));
+    const partials = new PartialEvents((text) => {
+      session.changes++;
+      subscribers.broadcast(text, 'partial');
+    });
     try {
       const run = await task.run({
         id,
         signal: stopping.signal,
         onProgress: (progress) => {
           session.progress = progress;
+          session.changes++;
           subscribers.broadcast(progress, 'progress');
         },
         onSample: (partial, data) => {
           session.partial = partial;
+          session.changes++;
           subscribers.broadcast(data, 'sample');
         },
         onPartial: (partial) => {
@@ -161,7 +167,10 @@ class Runs {
   #dropOldest() {
     const ended = [...this.#sessions.values()].filter(({ state }) => state !== 'running');
     for (const { id } of ended.slice(0, -MAX_ENDED_SESSIONS)) this.#sessions.delete(id);
-    for (const session of ended.slice(0, -MAX_ENDED_PARTIALS)) session.partial = null;
+    for (const session of ended.slice(0, -MAX_ENDED_PARTIALS)) {
+      session.partial = null;
+      session.changes++;
+    }
   }
 
   /** A run that this server started. @param {string} id */
@@ -185,6 +194,21 @@ class Runs {
     return lines.sort((a, b) => b.startedAt.localeCompare(a.startedAt));
   }
 
+  /** What the list shows of a finished run. @param {string} id */
+  line(id) {
+    const run = this.session(id)?.run;
+    return run ? lineOf(run) : this.#store.line(id);
+  }
+
+  /** Changes with everything about a run, but not with each of a thousand partial files a second; null if there is no such run. @param {string} id */
+  stamp(id) {
+    const session = this.session(id);
+    const saved = session?.run ? null : this.#store.stamp(id);
+    if (saved !== null) return saved;
+    if (!session || (session.state === 'done' && !session.run)) return null; // another program removed its file
+    return `${session.state} ${session.changes}`;
+  }
+
   /** Everything about one run, or null. @param {string} id */
   describe(id) {
     const run = this.finished(id);
@@ -204,14 +228,14 @@ class Runs {
       session.stopping.abort(new CrossingsError('ERR_CANCELLED', 'The run was canceled.'));
       await session.ended;
     }
-    return session?.state ?? this.describe(id)?.state ?? null;
+    return session?.state ?? this.line(id)?.state ?? null;
   }
 
   /** Cancel a run in progress, or remove one that has ended; null if there is none. @param {string} id */
   async remove(id) {
     const session = this.session(id);
     if (session?.state === 'running') return this.cancel(id);
-    if (!session && !this.finished(id)) return null;
+    if (!session && !this.line(id)) return null;
     const isSaved = !session || (session.state === 'done' && !session.run);
     if (isSaved) this.#store.remove(id); // otherwise it need not be possible: the folder may be gone
     this.#sessions.delete(id);

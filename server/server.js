@@ -89,6 +89,7 @@ const answerErrors = (log) => (error, request, response, _next) => {
   if (known.code === 'ERR_INTERNAL') log.error(error);
   if (response.headersSent) return void response.destroy(); // Express would print the stack, outside the log
   response.status(known.status).set('cache-control', 'no-store');
+  if (known.status === 503 && known.code === 'ERR_BUSY') response.set('retry-after', '2'); // others wait, for seconds
   if (request.path.startsWith('/api')) response.json(errorBody(known));
   else response.type('text/plain').send(`${known.message}\n`);
 };

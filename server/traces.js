@@ -4,6 +4,7 @@ const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { eventOf, runProgram } = require('../lib/measure/programs.js');
+const { Answers } = require('./answers.js');
 const { HttpError } = require('./http-error.js');
 
 const SHIPPED = join(__dirname, 'recordings');
@@ -24,10 +25,10 @@ async function probeTracing() {
 const asItIs = (trace) => trace;
 
 class Traces {
-  /** @type {Map<string, any>} */
+  /** @type {Map<string, {number: number, trace: any}>} */
   #recorded = new Map();
-  /** @type {Map<string, Map<Function, Buffer>>} the answers made of each recording so far: they have megabytes */
-  #answers = new Map();
+  #recordedCount = 0;
+  #answers = new Answers();
   #closing = new AbortController();
   /** @type {Promise<Tracing> | null} */
   #tracing = null;
@@ -55,17 +56,14 @@ class Traces {
    * @param {(trace: any) => object} [form] what to make of it
    */
   answer(mechanism, form = asItIs) {
-    const made = this.#answers.get(mechanism)?.get(form);
-    if (made) return made;
-    const bytes = Buffer.from(JSON.stringify(form(this.#find(mechanism))));
-    this.#answers.set(mechanism, (this.#answers.get(mechanism) ?? new Map()).set(form, bytes));
-    return bytes;
+    const { number = 0 } = this.#recorded.get(mechanism) ?? {};
+    return this.#answers.now(`${mechanism} ${number} ${form.name}`, () => JSON.stringify(form(this.#find(mechanism))));
   }
 
   /** @param {string} mechanism */
   #find(mechanism) {
     const recorded = this.#recorded.get(mechanism);
-    if (recorded) return { ...recorded, origin: 'recorded' };
+    if (recorded) return { ...recorded.trace, origin: 'recorded' };
     try {
       return { ...JSON.parse(readFileSync(join(SHIPPED, `${mechanism}.json`), 'utf8')), origin: 'shipped' };
     } catch (error) {
@@ -108,8 +106,7 @@ class Traces {
     try {
       this.#recording = make(signal);
       const trace = await this.#recording;
-      this.#recorded.set(name, trace);
-      this.#answers.delete(name);
+      this.#recorded.set(name, { number: ++this.#recordedCount, trace });
       return { ...trace, origin: 'recorded' };
     } catch (error) {
       if (timeLimit.aborted) {

@@ -318,6 +318,51 @@ describeInBrowser('the benchmark page', () => {
     if (inCi) await expectAccessible(page);
   });
 
+  test('Start can be pressed when the page can send the form itself', async () => {
+    const one = await browser.newPage();
+    const { html } = await page.evaluate(async () => ({ html: await (await fetch('bench.html')).text() }));
+    await one.setContent(html.replaceAll(/<script.*?<\/script>/g, ''));
+    expect(await one.locator('#start').isDisabled()).toBe(true);
+    await one.close();
+    expect(await page.locator('#start').isDisabled()).toBe(false);
+  });
+
+  test('a double click on Start starts one run, without an error; while the server does not respond, the page says so', async () => {
+    const before = (await api('/api/runs')).runs.length;
+    let posts = 0;
+    await page.route('**/api/runs', async (route) => {
+      if (route.request().method() === 'POST') posts++;
+      return route.fulfill({ response: await route.fetch() });
+    });
+    await page.evaluate(() => {
+      const form = /** @type {HTMLFormElement} */ (document.getElementById('form'));
+      for (let click = 0; click < 2; click++) form.requestSubmit();
+    });
+    await page.locator('#cancel').waitFor();
+    await page.unroute('**/api/runs');
+    expect({ posts, error: await page.textContent('#form-error') }).toEqual({ posts: 1, error: '' });
+    expect((await api('/api/runs')).runs).toHaveLength(before + 1);
+    await page.locator('#cancel').dispatchEvent('click', { detail: 2 }); // where Start was when the first click came
+    // Fails its stream, as a server that has gone does, until it is back.
+    await page.route('**/events', (route) => route.abort('connectionrefused'));
+    await page.evaluate(() => {
+      for (const hidden of [true, false]) {
+        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }
+    });
+    const connection = page.locator('#connection');
+    await page.waitForFunction(() => document.querySelector('#connection')?.textContent !== '');
+    expect(await connection.innerText()).toBe('The lab’s server does not respond. The page tries to connect again.');
+    expect(await connection.getAttribute('role')).toBe('status');
+    await page.unroute('**/events');
+    await page.waitForFunction(() => document.querySelector('#connection')?.textContent === '');
+    expect((await api('/api/runs')).runs[0].state).toBe('running');
+    await page.click('#cancel');
+    await untilEnd();
+    page.troubles().length = 0; // the browser logs the requests that failed
+  });
+
   test('a double click on Cancel cancels the run, which stays in the list', async () => {
     const before = (await api('/api/runs')).runs.length;
     await page.click('#start');

@@ -15,17 +15,15 @@ const line = {
 };
 const shown = { ...line, progress: { fraction: 0, doing: '' }, run: null, partial: null };
 
-/** A lab that describes the run once, and then does this. @param {() => null} then */
+/** A lab that finds the run once, and then does this. @param {() => null} then */
 async function labThen(then) {
   // Outside tests, Express prints the stack of an error that reaches it.
   const printed = jest.spyOn(console, 'error').mockReturnValue();
   process.env.NODE_ENV = 'production';
   const lab = await startLabHere();
   process.env.NODE_ENV = 'test';
-  jest
-    .spyOn(Runs.prototype, 'describe')
-    .mockImplementation(then)
-    .mockReturnValueOnce(/** @type {any} */ (shown));
+  jest.spyOn(Runs.prototype, 'describe').mockReturnValue(/** @type {any} */ (shown));
+  jest.spyOn(Runs.prototype, 'stamp').mockImplementation(then).mockReturnValueOnce('a stamp');
   return { lab, printed };
 }
 

@@ -62,4 +62,5 @@ export function setUpForm(mechanisms, onStart) {
       effort: selectedEffort(),
     });
   });
+  byId('start').disabled = false; // until here, the browser itself would send the form
 }

@@ -6,6 +6,7 @@ import { dataAddress } from './api.js';
  * @property {(answer: any) => void} onSnapshot all that is known of the run when the stream begins, or begins again
  * @property {(progress: {fraction: number, doing: string}) => void} onProgress
  * @property {(sentence: string) => void} onEnd receives how it ended
+ * @property {(sentence: string) => void} onConnection receives what is wrong with the connection; '' if nothing is any longer
  * @property {Record<string, (data: any) => void>} [others] listeners of other events, by name
  */
 
@@ -16,12 +17,18 @@ import { dataAddress } from './api.js';
  * @param {Followers} followers
  * @returns {() => void} stops following
  */
-export function followRun(id, { onSnapshot, onProgress, onEnd, others = {} }) {
+export function followRun(id, { onSnapshot, onProgress, onEnd, onConnection, others = {} }) {
   /** @type {EventSource | null} */
   let source = null;
+  let failures = 0; // since the last connection
   function close() {
     source?.close();
     source = null;
+    connected();
+  }
+  function connected() {
+    failures = 0;
+    onConnection('');
   }
   function stop() {
     document.removeEventListener('visibilitychange', openIfShown);
@@ -45,8 +52,11 @@ export function followRun(id, { onSnapshot, onProgress, onEnd, others = {} }) {
     for (const [name, listener] of Object.entries(listeners)) {
       opened.addEventListener(name, (event) => listener(JSON.parse(/** @type {MessageEvent} */ (event).data)));
     }
+    opened.onopen = connected;
     opened.onerror = () => {
-      if (opened.readyState === EventSource.CLOSED) end('The run can no longer be followed.');
+      if (opened.readyState === EventSource.CLOSED) return end('The run can no longer be followed.');
+      // The server ends a stream that is not read fast enough; the browser then connects again.
+      if (++failures > 1) onConnection('The lab’s server does not respond. The page tries to connect again.');
     };
     return opened;
   }

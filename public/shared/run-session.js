@@ -2,7 +2,7 @@
 // buttons there. The address names the run that is shown: #run=ID.
 import { announce } from './announce.js';
 import { call } from './api.js';
-import { byId, h } from './dom.js';
+import { byId, h, setText } from './dom.js';
 import { followRun } from './live.js';
 
 /** The id of the run that is shown, or null. */
@@ -28,6 +28,7 @@ export const report = (error) => showError(error.message);
 export function runSession({ listeners, route, showSavedRuns }) {
   /** The run in progress; `quarters` of it have been announced. @type {{id: string, stop: () => void, quarters: number} | null} */
   let live = null;
+  let isStarting = false;
   const isLive = () => live !== null;
   const liveIsShown = () => live !== null && runInAddress() === live.id;
 
@@ -72,6 +73,7 @@ export function runSession({ listeners, route, showSavedRuns }) {
         onSnapshot(answer);
       },
       onProgress: showProgress,
+      onConnection: (sentence) => setText(byId('connection'), sentence),
       onEnd: ended,
       others,
     });
@@ -80,21 +82,27 @@ export function runSession({ listeners, route, showSavedRuns }) {
 
   /** @param {object} body what to run */
   async function start(body) {
+    if (isStarting) return; // a double click
+    isStarting = true;
     showError();
     try {
       const { id } = await call('/api/runs', { method: 'POST', body });
       announce('Run started.');
       follow(id);
       location.hash = `run=${id}`;
+      showControls();
       await showSavedRuns();
     } catch (/** @type {any} */ error) {
       const { id } = error.details ?? {};
       report(error);
       if (id) byId('form-error').append(' ', h('a', { href: `#run=${id}` }, 'Show that run.'));
+    } finally {
+      isStarting = false;
     }
   }
 
-  byId('cancel').addEventListener('click', () => {
+  byId('cancel').addEventListener('click', (/** @type {MouseEvent} */ event) => {
+    if (event.detail > 1) return; // the second click of a double click on Start, which was in the same place
     if (live) call(`/api/runs/${live.id}/cancel`, { method: 'POST' }).catch(report);
   });
   return { isLive, liveIsShown, showControls, follow, start };

@@ -272,11 +272,37 @@ export function checkTrace(trace) {
   checkWaits(trace, 'waiting');
 }
 
+const [QUOTE, BACKSLASH, ...BRACKETS] = [...'"\\[{]}'].map((character) => character.charCodeAt(0));
+const [OPEN_ARRAY, OPEN_OBJECT, CLOSE_ARRAY, CLOSE_OBJECT] = BRACKETS;
+
+/** Whether JSON has more levels of arrays and objects than a recording may have. @param {string} content */
+function isTooDeep(content) {
+  let level = 0;
+  let isInString = false;
+  for (let i = 0; i < content.length; i++) {
+    const code = content.charCodeAt(i);
+    if (isInString) {
+      if (code === BACKSLASH) i++;
+      else if (code === QUOTE) isInString = false;
+    } else if (code === QUOTE) isInString = true;
+    else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+      if (++level > LIMITS.levels) return true;
+    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) level--;
+  }
+  return false;
+}
+
 /** The trace in a file. @param {string} content @returns {any} */
 export function parseTrace(content) {
   if (content.length > LIMITS.fileBytes) {
     refuse(
       `A recording must have at most ${LIMITS.fileBytes >> 20} MiB to be opened here; this one has ${Math.ceil(content.length / (1 << 20))}.`,
+    );
+  }
+  // JSON.parse() takes so much memory for each open level that a file of brackets would crash the tab.
+  if (isTooDeep(content)) {
+    refuse(
+      `A recording is a JSON object with "schema": "${SCHEMA}"; this file has more than ${number(LIMITS.levels)} levels of arrays and objects.`,
     );
   }
   let trace;

@@ -5,6 +5,7 @@ const MIB = 1 << 20;
 
 export const LIMITS = {
   fileBytes: 256 * MIB,
+  levels: 1000, // of arrays and objects
   events: 500_000,
   processes: 1000,
   threads: 4000,

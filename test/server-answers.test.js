@@ -1,0 +1,136 @@
+'use strict';
+// Answers of the lab that take long to compute: they are computed once, one at a time, and not endlessly many wait.
+const { randomUUID } = require('node:crypto');
+const { writeFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { Answers, MAX_KEPT_BYTES } = require('../server/answers.js');
+const { CostlyWork, MOST_WAITING } = require('../server/costly-work.js');
+const { HttpError } = require('../server/http-error.js');
+const { Pitfalls } = require('../server/pitfalls.js');
+const { RunStore } = require('../server/run-store.js');
+const { Runs } = require('../server/runs.js');
+const shipped = require('../server/recordings/runs/904120c6-9f3f-4413-a801-8231564dd862.json');
+const { startLabHere } = require('./lab.js');
+
+describe('answers that are kept', () => {
+  test('one is computed once for each key, however many wait for it', async () => {
+    const answers = new Answers();
+    const compute = jest.fn(() => 'text');
+    const asked = Array.from({ length: 2 * MOST_WAITING }, () => answers.later('a', compute));
+    expect((await Promise.all(asked)).map(String)).toEqual(Array(2 * MOST_WAITING).fill('text'));
+    expect(String(answers.now('a', compute))).toBe('text');
+    expect(compute).toHaveBeenCalledTimes(1);
+    await answers.later('b', compute);
+    expect(compute).toHaveBeenCalledTimes(2);
+  });
+
+  test('those that were asked for the longest ago are dropped, and those that are too large', () => {
+    const answers = new Answers();
+    const third = jest.fn(() => 'x'.repeat(MAX_KEPT_BYTES / 3));
+    for (const key of ['a', 'b', 'c', 'a', 'd', 'a', 'c', 'd']) answers.now(key, third);
+    expect(third).toHaveBeenCalledTimes(4);
+    answers.now('b', third);
+    expect(third).toHaveBeenCalledTimes(5);
+    const large = jest.fn(() => 'x'.repeat(MAX_KEPT_BYTES + 1));
+    for (let i = 0; i < 2; i++) expect(answers.now('large', large)).toHaveLength(MAX_KEPT_BYTES + 1);
+    expect(large).toHaveBeenCalledTimes(2);
+  });
+
+  test('an error is not kept', async () => {
+    const answers = new Answers();
+    const fails = () => {
+      throw new Error('no');
+    };
+    await expect(answers.later('a', fails)).rejects.toThrow('no');
+    expect(String(await answers.later('a', () => 'text'))).toBe('text');
+  });
+});
+
+describe('costly work', () => {
+  test('is done in its order, and others have a turn after each piece', async () => {
+    const work = new CostlyWork();
+    /** @type {string[]} */ const done = [];
+    const all = ['a', 'b'].map((name) => work.run(() => done.push(name)));
+    await all[0];
+    done.push('another request');
+    await all[1];
+    expect(done).toEqual(['a', 'another request', 'b']);
+  });
+
+  test('of too much at a time, the rest is refused; errors do not end it', async () => {
+    const work = new CostlyWork();
+    const fails = () => {
+      throw new Error('no');
+    };
+    const waiting = Array.from({ length: MOST_WAITING }, () => work.run(fails));
+    await expect(work.run(fails)).rejects.toMatchObject({ status: 503, code: 'ERR_BUSY' });
+    expect((await Promise.allSettled(waiting)).every(({ status }) => status === 'rejected')).toBe(true);
+    expect(await work.run(() => 'done')).toBe('done');
+  });
+});
+
+describe('the lab', () => {
+  /** @type {Awaited<ReturnType<typeof startLabHere>>} */
+  let lab;
+  beforeAll(async () => {
+    lab = await startLabHere();
+  });
+  afterEach(() => jest.restoreAllMocks());
+  afterAll(() => lab?.close());
+
+  /** Save a run, and return its id. */
+  function save(id = randomUUID(), fields = {}) {
+    writeFileSync(join(lab.folder, `${id}.json`), JSON.stringify({ ...shipped, id, ...fields }));
+    return id;
+  }
+  test('reads a run once for each form in which it is asked for, until its file changes', async () => {
+    const id = save();
+    const read = jest.spyOn(RunStore.prototype, 'read');
+    const forms = ['', '/file?format=csv', '/file?format=markdown', '/events'];
+    for (let i = 0; i < 3; i++) {
+      const answers = await Promise.all(forms.map((form) => lab.ask(`/api/runs/${id}${form}`)));
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    }
+    expect((await lab.ask(`/api/runs/${id}/cancel`, { method: 'POST', body: {} })).body).toEqual({ state: 'done' });
+    expect(read).toHaveBeenCalledTimes(3);
+    save(id, { startedAt: '2026-02-03T04:05:06.700Z', more: 'so that the size differs' });
+    const { text, headers } = await lab.ask(`/api/runs/${id}/file?format=markdown`);
+    expect(text).toContain('2026-02-03T04:05:06.700Z');
+    expect(headers['content-disposition']).toContain(`crossings-2026-02-03-${id.slice(0, 8)}.md`);
+    expect(read).toHaveBeenCalledTimes(4);
+  });
+
+  test('reads no run while too many requests wait for that, and says when to ask again', async () => {
+    const id = save();
+    const read = jest.spyOn(RunStore.prototype, 'read');
+    jest.spyOn(CostlyWork.prototype, 'run').mockRejectedValue(new HttpError(503, 'ERR_BUSY', 'Others wait.'));
+    for (const path of [`runs/${id}`, `runs/${id}/file`, `runs/${id}/events`, `compare?a=${id}&b=${id}`]) {
+      const { status, headers } = await lab.ask(`/api/${path}`);
+      expect({ status, retryAfter: headers['retry-after'] }).toEqual({ status: 503, retryAfter: '2' });
+    }
+    expect(read).not.toHaveBeenCalled();
+  });
+
+  test('a run in progress is described once for all who ask before it changes', async () => {
+    const started = { effort: 'thorough', mechanisms: ['pipe'], messages: 1_000_000, sizeBytes: 1024 };
+    const { id } = (await lab.ask('/api/runs', { method: 'POST', body: started })).body;
+    const stamp = jest.spyOn(Runs.prototype, 'stamp').mockReturnValue('running 0');
+    const describeRun = jest.spyOn(Runs.prototype, 'describe');
+    for (let i = 0; i < 3; i++) expect((await lab.ask(`/api/runs/${id}`)).body).toMatchObject({ id, state: 'running' });
+    expect(describeRun).toHaveBeenCalledTimes(1);
+    stamp.mockReturnValue('running 1');
+    expect((await lab.ask(`/api/runs/${id}`)).status).toBe(200);
+    expect(describeRun).toHaveBeenCalledTimes(2);
+    stamp.mockRestore();
+    expect((await lab.ask(`/api/runs/${id}/cancel`, { method: 'POST', body: {} })).body).toEqual({
+      state: 'cancelled',
+    });
+    expect((await lab.ask(`/api/runs/${id}`)).body).toMatchObject({ id, state: 'cancelled' });
+  });
+
+  test('reads a pitfall once for many requests', async () => {
+    const describePitfall = jest.spyOn(Pitfalls.prototype, 'describe');
+    for (let i = 0; i < 3; i++) expect((await lab.ask('/api/pitfalls/full-pipes')).body.name).toBe('full-pipes');
+    expect(describePitfall).toHaveBeenCalledTimes(1);
+  });
+});
