@@ -49,8 +49,8 @@ static struct command start_command(char **arguments) {
 }
 
 static void kill_command(const struct command *command) {
-    kill(command->pid, SIGKILL);
-    waitpid(command->pid, NULL, __WALL);
+    if (kill_child(command->pid))
+        waitpid(command->pid, NULL, __WALL);
     close(command->gate.open_fd);
 }
 
