@@ -180,6 +180,8 @@ static crossings_status accept_client(crossings_server *server, crossings_channe
         if (server->count > 0)
             return make_room(server, result); /* silent clients hold the descriptors */
     }
+    if (accepted == HANDSHAKE_AGAIN)
+        sleep_before_retry(); /* another process has accepted the client, or a filter of system calls hides it */
     if (accepted != HANDSHAKE_OK)
         return channel_status_of(accepted);
     server->waits = 0;
@@ -224,9 +226,16 @@ static crossings_status accept_next(crossings_server *server, int timeout_ms, in
             return CROSSINGS_TIMEOUT;
         if (ready < 0 || (ready == 0 && !any_waits))
             continue;
-        for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--)
-            if (i < server->count && (polled[i + 1].revents || has_hello(server, i))) /* likewise */
-                status = try_finish(server, server->handshakes[i].channel, channel);
+        bool hidden = false; /* readable, but nothing to receive: a filter of system calls says so */
+        for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--) {
+            if (i >= server->count || !(polled[i + 1].revents || has_hello(server, i))) /* likewise */
+                continue;
+            crossings_channel *readable = server->handshakes[i].channel;
+            status = try_finish(server, readable, channel);
+            hidden = hidden || (status == CROSSINGS_AGAIN && !readable->peer.header);
+        }
+        if (hidden)
+            sleep_before_retry(); /* do not spin until the client's time is over */
         if (status == CROSSINGS_AGAIN && polled[0].revents)
             status = accept_client(server, channel);
         if (status != CROSSINGS_AGAIN)

@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Each program, and the functions that it replaces. @type {[string, string[]][]} */
 const programs = [
-  ['servers', ['bind', 'poll', 'getpid']],
+  ['servers', ['bind', 'poll', 'getpid', 'recvmsg', 'accept4']],
   ['pairs', ['bind', 'poll']],
   ['waits', ['poll', 'recvmmsg', 'send']],
   ['passed', ['pthread_create', 'memfd_create', 'poll', 'accept4', 'close', 'handshake_peer']],
