@@ -150,18 +150,24 @@ static crossings_status try_finish(crossings_server *server, crossings_channel *
 }
 
 /* Look at this handshake once more: its hello may have arrived while the program did other things. CROSSINGS_AGAIN: it
- * has not, and the client was dropped. Otherwise the handshake has just finished or failed. */
-static crossings_status finish_or_drop(crossings_server *server, int index, crossings_channel **result) {
-    crossings_channel *victim = server->handshakes[index].channel;
-    crossings_status status = try_finish(server, victim, result);
-    if (status == CROSSINGS_AGAIN)
-        drop(take_handshake(server, index_of(server, victim)));
+ * has not, and the client was dropped; unless it waits only for descriptors that other threads are closing. Otherwise
+ * the handshake has just finished or failed. */
+static crossings_status finish_late(crossings_server *server, int index, crossings_channel **result) {
+    int waits = server->waits;
+    crossings_channel *late = server->handshakes[index].channel;
+    crossings_status status = try_finish(server, late, result);
+    if (status == CROSSINGS_AGAIN && server->waits == waits)
+        drop(take_handshake(server, index_of(server, late)));
     return status;
 }
 
 /* Make room for another handshake. CROSSINGS_AGAIN: there is room now. Otherwise one has just finished or failed. */
 static crossings_status make_room(crossings_server *server, crossings_channel **result) {
-    return finish_or_drop(server, find_victim(server, -1), result);
+    crossings_channel *victim = server->handshakes[find_victim(server, -1)].channel;
+    crossings_status status = try_finish(server, victim, result);
+    if (status == CROSSINGS_AGAIN)
+        drop(take_handshake(server, index_of(server, victim)));
+    return status;
 }
 
 /* Accept one client and start its handshake. CROSSINGS_AGAIN: continue. */
@@ -205,7 +211,7 @@ static crossings_status accept_next(crossings_server *server, int timeout_ms, in
         for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--)
             if (i < server->count &&
                 now_ns() >= server->handshakes[i].deadline) /* the look before may have dropped some */
-                status = finish_or_drop(server, i, channel);
+                status = finish_late(server, i, channel);
         if (status != CROSSINGS_AGAIN)
             return status;
         for (int i = 0; i < server->count; i++)
