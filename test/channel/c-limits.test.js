@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** Each program, and the functions that it replaces. @type {[string, string[]][]} */
 const programs = [
   ['servers', ['bind', 'poll', 'getpid', 'recvmsg', 'accept4']],
-  ['pairs', ['bind', 'poll']],
+  ['pairs', ['bind', 'poll', 'setsockopt', 'recvmsg']],
   ['waits', ['poll', 'recvmmsg', 'send']],
   ['passed', ['pthread_create', 'memfd_create', 'poll', 'accept4', 'close', 'handshake_peer']],
 ];
