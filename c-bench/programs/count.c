@@ -137,6 +137,7 @@ static int count(char **arguments, const char *wanted) {
 
 int main(int argument_count, char **arguments) {
     reset_signals();
+    check_output_at_exit();
     enum { METHOD = 1, PARENT, PROBE, HELP };
     static const struct option options[] = {
         {"method", required_argument, NULL, METHOD},
