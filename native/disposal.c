@@ -16,6 +16,7 @@
 #endif
 
 #define MOST_PACKETS 2                /* taken by disposal_empty(); a peer can make taking each slow */
+#define MOST_FAILURES 8               /* of taking one that may succeed later; a filter may fail it each time */
 #define STACK_BYTES (256u << 10)      /* of a thread that only closes */
 #define LARGE_STACK_BYTES (64u << 20) /* address space, of which little is used */
 
@@ -277,21 +278,27 @@ bool disposal_empty(int fd) {
     int on = 1;
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on))
         return errno == ENOTSOCK || errno == EBADF;
-    if (hides_packets(fd))
+    if (hides_packets(fd)) {
+        errno = 0;
         return false;
-    for (int dropped = 0;;) {
+    }
+    for (int dropped = 0, failed = 0;;) {
         struct iovec data = {NULL, 0}; /* as in disposal_drop() */
         struct msghdr message = {
             .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
         if (recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) < 0) {
             if (errno != ECONNRESET && errno != EINTR) /* ECONNRESET: reported once, before the packets */
                 return true;
+            if (failed++ == MOST_FAILURES)
+                return false;
             continue;
         }
         if (message.msg_controllen == 0 && !(message.msg_flags & MSG_CTRUNC))
             return true; /* the end */
-        if (message.msg_flags & MSG_CTRUNC || dropped++ == MOST_PACKETS)
+        if (message.msg_flags & MSG_CTRUNC || dropped++ == MOST_PACKETS) {
+            errno = 0;
             return false;
+        }
         disposal_drop(fd);
     }
 }

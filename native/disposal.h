@@ -26,9 +26,9 @@ void disposal_close_received(const int *fds, size_t count, bool is_mapped);
 /* Take the packet that was peeked at. */
 void disposal_drop(int fd);
 /* Take the packets that wait in a connected socket, and leave SO_PASSCRED set. False: descriptors wait in it, there are
- * more than the two packets that a peer may have reason to send, or some of them cannot be seen. Descriptors are never
- * received, because a process at its limit of descriptors receives them only in part, and the kernel would close the
- * others on this thread. */
+ * more than the two packets that a peer may have reason to send, or some of them cannot be seen; then errno is 0. Or
+ * the system has refused a call; then errno says why. Descriptors are never received, because a process at its limit of
+ * descriptors receives them only in part, and the kernel would close the others on this thread. */
 bool disposal_empty(int fd);
 /* How much is left to other threads: descriptors, lists of them, and mappings? A peer can make some of it last. */
 unsigned disposal_unfinished(void);

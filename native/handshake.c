@@ -177,13 +177,15 @@ void handshake_refuse_descriptors(int fd) {
 }
 
 /* Let the kernel refuse further descriptors, if it can, and take the packets that were sent before. False: descriptors
- * wait in the socket, or more than two packets. Nobody sleeps before the end of the handshake, so no ring that is taken
- * here was needed. */
+ * wait in the socket, or more than two packets, and errno is 0; or the system has refused a call. Nobody sleeps before
+ * the end of the handshake, so no ring that is taken here was needed. */
 static bool refuse_descriptors(int fd) {
     int off = 0;
     handshake_refuse_descriptors(fd);
     bool emptied = disposal_empty(fd);
+    int reason = errno;
     setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &off, sizeof off); /* which disposal_empty() has set */
+    errno = reason;
     return emptied;
 }
 
@@ -232,9 +234,10 @@ enum handshake_status handshake_receive_most(int fd, bool authenticated, uint32_
         answer = check_hello(&hello, received[0], max_capacity, peer, reason);
     int saved_errno = errno;
     if (answer == HANDSHAKE_OK && !refuse_descriptors(fd)) {
+        saved_errno = errno;
         region_release(peer); /* not the last to hold the file: its descriptor is still open */
         snprintf(reason, HANDSHAKE_REASON_BYTES, "the peer sent descriptors, or too much else, after its hello");
-        answer = HANDSHAKE_PROTOCOL;
+        answer = saved_errno ? HANDSHAKE_SYSTEM : HANDSHAKE_PROTOCOL;
     }
     disposal_close_received(received, count, answer == HANDSHAKE_OK);
     errno = saved_errno;

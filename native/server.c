@@ -150,18 +150,24 @@ static crossings_status try_finish(crossings_server *server, crossings_channel *
 }
 
 /* Look at this handshake once more: its hello may have arrived while the program did other things. CROSSINGS_AGAIN: it
- * has not, and the client was dropped. Otherwise the handshake has just finished or failed. */
-static crossings_status finish_or_drop(crossings_server *server, int index, crossings_channel **result) {
-    crossings_channel *victim = server->handshakes[index].channel;
-    crossings_status status = try_finish(server, victim, result);
-    if (status == CROSSINGS_AGAIN)
-        drop(take_handshake(server, index_of(server, victim)));
+ * has not, and the client was dropped; unless it waits only for descriptors that other threads are closing. Otherwise
+ * the handshake has just finished or failed. */
+static crossings_status finish_late(crossings_server *server, int index, crossings_channel **result) {
+    int waits = server->waits;
+    crossings_channel *late = server->handshakes[index].channel;
+    crossings_status status = try_finish(server, late, result);
+    if (status == CROSSINGS_AGAIN && server->waits == waits)
+        drop(take_handshake(server, index_of(server, late)));
     return status;
 }
 
 /* Make room for another handshake. CROSSINGS_AGAIN: there is room now. Otherwise one has just finished or failed. */
 static crossings_status make_room(crossings_server *server, crossings_channel **result) {
-    return finish_or_drop(server, find_victim(server, -1), result);
+    crossings_channel *victim = server->handshakes[find_victim(server, -1)].channel;
+    crossings_status status = try_finish(server, victim, result);
+    if (status == CROSSINGS_AGAIN)
+        drop(take_handshake(server, index_of(server, victim)));
+    return status;
 }
 
 /* Accept one client and start its handshake. CROSSINGS_AGAIN: continue. */
@@ -180,6 +186,8 @@ static crossings_status accept_client(crossings_server *server, crossings_channe
         if (server->count > 0)
             return make_room(server, result); /* silent clients hold the descriptors */
     }
+    if (accepted == HANDSHAKE_AGAIN)
+        sleep_before_retry(); /* another process has accepted the client, or a filter of system calls hides it */
     if (accepted != HANDSHAKE_OK)
         return channel_status_of(accepted);
     server->waits = 0;
@@ -203,7 +211,7 @@ static crossings_status accept_next(crossings_server *server, int timeout_ms, in
         for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--)
             if (i < server->count &&
                 now_ns() >= server->handshakes[i].deadline) /* the look before may have dropped some */
-                status = finish_or_drop(server, i, channel);
+                status = finish_late(server, i, channel);
         if (status != CROSSINGS_AGAIN)
             return status;
         for (int i = 0; i < server->count; i++)
@@ -224,9 +232,16 @@ static crossings_status accept_next(crossings_server *server, int timeout_ms, in
             return CROSSINGS_TIMEOUT;
         if (ready < 0 || (ready == 0 && !any_waits))
             continue;
-        for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--)
-            if (i < server->count && (polled[i + 1].revents || has_hello(server, i))) /* likewise */
-                status = try_finish(server, server->handshakes[i].channel, channel);
+        bool hidden = false; /* readable, but nothing to receive: a filter of system calls says so */
+        for (int i = server->count - 1; i >= 0 && status == CROSSINGS_AGAIN; i--) {
+            if (i >= server->count || !(polled[i + 1].revents || has_hello(server, i))) /* likewise */
+                continue;
+            crossings_channel *readable = server->handshakes[i].channel;
+            status = try_finish(server, readable, channel);
+            hidden = hidden || (status == CROSSINGS_AGAIN && !readable->peer.header);
+        }
+        if (hidden)
+            sleep_before_retry(); /* do not spin until the client's time is over */
         if (status == CROSSINGS_AGAIN && polled[0].revents)
             status = accept_client(server, channel);
         if (status != CROSSINGS_AGAIN)

@@ -1,10 +1,12 @@
 'use strict';
 // Lesson 11: its programs are recorded, its figures are counted from the recording, and its calls have their lines.
+const { spawnSync } = require('node:child_process');
 const { readdirSync, readFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { findLesson } = require('../lib/lessons/folders.js');
 const { presentRun, runLesson } = require('../lib/lessons/lesson.js');
+const { troubleOf } = require('../lib/lessons/shown.js');
 const { root, run } = require('./support.js');
 
 const allowed = run('crossings-demo', ['--trace', 'pipe']).status === 0;
@@ -63,4 +65,16 @@ describeWhereAllowed('lesson 11', () => {
     await expect(running).rejects.toThrow('enough');
     expect(folders().filter((name) => !before.includes(name))).toEqual([]);
   });
+});
+
+// Such as where TMPDIR has no inodes left. The program ended with 0, and then the text was blamed, which found no figures.
+test('the program of lesson 11 fails if a server cannot listen, and the lesson says the error', () => {
+  const program = join(root, 'c-bench', 'lessons', '11-node', 'messages.js');
+  const options = { cwd: '/proc', encoding: /** @type {const} */ ('utf8') }; // where nobody can make a socket
+  const { status, stderr } = spawnSync(process.execPath, [program, '--count', '1'], options);
+  expect(status).toBe(1);
+  const lines = stderr.split('\n').map((line) => ({ stream: /** @type {const} */ ('stderr'), line }));
+  const outcome = /** @type {any} */ ({ how: 'exited', status, lines, figures: {} });
+  const ended = /** @type {any} */ ({ try: null, outcome });
+  expect(troubleOf(findLesson('11'), ended)).toMatch(/^Error: listen E[A-Z]+: .* socket-\d+$/);
 });

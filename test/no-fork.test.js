@@ -1,5 +1,6 @@
 'use strict';
 // Where no more processes or threads can be started, each program fails and says so. None reports a measurement that did not take place.
+// Where none can be killed, each program ends all the same.
 const { spawnSync } = require('node:child_process');
 const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -123,4 +124,46 @@ test('crossings-sweep fails if it cannot start a process or a thread', () => {
       stderr: expect.stringContaining(REASON),
     });
   }
+});
+
+describe('where a filter refuses kill(),', () => {
+  /** @param {string} program @param {(string | number)[]} args @param {object} [variables] */
+  function runUnkillable(program, args, variables) {
+    const env = { ...process.env, LD_PRELOAD: library, NO_KILL: '1', ...variables };
+    const options = { env, encoding: /** @type {const} */ ('utf8'), timeout: 60_000 };
+    const { status, stdout, stderr } = spawnSync(built(program), args.map(String), options);
+    return { status, stderr, events: eventsOf(stdout) };
+  }
+
+  test('a control whose other process waits for ever ends, and says how', () => {
+    const { status, stderr, events } = runUnkillable('crossings-prove', [
+      '--proof',
+      'hidden-call-control',
+      '--messages',
+      1000,
+    ]);
+    const fates = events.at(-1).sides.map((/** @type {any} */ side) => side.fate);
+    expect({ status, stderr, fates }).toEqual({ status: 0, stderr: '', fates: ['killed', 'stopped'] });
+  });
+
+  test('a measurement whose other process waits for ever fails', () => {
+    const { status, events } = runUnkillable('crossings-bench', stream, { FORKS: '2' });
+    expect(events.at(-1)).toMatchObject({ type: 'error', code: 'ERR_SYSTEM' });
+    expect(status).toBe(1);
+  });
+
+  test('a measurement ends while processes spin beside it', () => {
+    const { status, events } = runUnkillable('crossings-bench', [...stream, '--keep-awake']);
+    expect([status, events.at(-1)]).toEqual([0, { type: 'end' }]);
+  });
+
+  test('a sweep that can start only one of its two processes fails', () => {
+    const args = ['--total', 262144, 'pipe:process:default:4096'];
+    const { status, stderr } = runUnkillable('crossings-sweep', args, { FORKS: '1' });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(REASON) });
+  });
+
+  test('crossings-count says which methods are permitted', () => {
+    expect(runUnkillable('crossings-count', ['--probe'])).toMatchObject({ status: 0, events: [{ type: 'methods' }] });
+  });
 });

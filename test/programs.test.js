@@ -2,10 +2,12 @@
 // Running programs: their output is checked, and every failure is reported as an error with a code.
 const {
   chmodSync,
+  closeSync,
   copyFileSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -45,6 +47,24 @@ test('a program that is killed in the middle of a line is reported as killed', (
 test('a line that is not JSON is reported', () => {
   const { code, message } = failing('#!/bin/sh\necho noise\n');
   expect([code, message]).toEqual(['ERR_PROGRAM', 'crossings-bench printed a line that is not JSON: noise']);
+});
+
+test.each([
+  ['bench', '--list'],
+  ['bench', '--mechanism', 'pipe', '--messages', '1000', '--round-trips', '0'],
+  ['count', 'true'],
+  ['demo', 'pipe'],
+  ['gates'],
+  ['prove', '--list'],
+  ['sweep', '--help'],
+  ['trace', '--help'],
+])('crossings-%s … whose output is lost says so, and fails', (name, ...args) => {
+  const full = openSync('/dev/full', 'w');
+  const stdio = /** @type {import('node:child_process').StdioOptions} */ (['ignore', full, 'pipe']);
+  const { status, stderr } = spawnSync(built(`crossings-${name}`), args, { stdio, encoding: 'utf8' });
+  closeSync(full);
+  const sentence = 'Cannot write all results to standard output: No space left on device\n';
+  expect({ status, stderr }).toEqual({ status: 1, stderr: sentence });
 });
 
 test('a program that cannot be started is reported', () => {

@@ -35,6 +35,10 @@ bool end_with_parent(pid_t parent) {
     return signal_with_parent(parent, SIGKILL);
 }
 
+bool kill_child(pid_t child) {
+    return kill(child, SIGKILL) == 0;
+}
+
 pid_t fork_held(struct gate *gate) {
     pid_t parent = getpid();
     if (!gate_create(gate))

@@ -25,6 +25,10 @@ bool end_with_parent(pid_t parent);
 /* The same with another signal than SIGKILL. */
 bool signal_with_parent(pid_t parent, int signal);
 
+/* Kill a child that ends with this process. False: the system refuses it, such as a filter of system calls. Then do not
+ * wait for the child, which may never end before this process. */
+bool kill_child(pid_t child);
+
 /* Like fork(), but the child ends with its parent, and returns only after the parent has called gate_open(). The parent
  * gets a gate with only its open end, which it closes; the child has no descriptor of the gate any more. */
 pid_t fork_held(struct gate *gate);

@@ -3,9 +3,22 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static int buffered;  /* lines are flushed by the caller */
 static int first = 1; /* the next member is the first of its object or array */
+
+static void check_output(void) {
+    if (!fflush(stdout) && !ferror(stdout))
+        return;
+    perror("Cannot write all results to standard output");
+    _exit(1); /* a handler of atexit() may not call exit() */
+}
+
+void check_output_at_exit(void) {
+    atexit(check_output);
+}
 
 static void text(const char *value) {
     putchar('"');

@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Call it first: a program whose output cannot be written then says so at its end, and exits with status 1. */
+void check_output_at_exit(void);
+
 void event_begin(const char *type);
 void event_string(const char *key, const char *value); /* NULL becomes null */
 void event_integer(const char *key, uint64_t value);

@@ -126,13 +126,14 @@ static bool succeeded(const struct watched *side) {
 }
 
 static void kill_remaining(struct watched sides[2]) {
+    bool killed = true;
     for (int i = 0; i < 2; i++) {
         if (!sides[i].ended) {
             sides[i].killed_by_us = true;
-            kill(sides[i].pid, SIGKILL);
+            killed = kill_child(sides[i].pid) && killed;
         }
     }
-    while (!(sides[0].ended && sides[1].ended) && collect(sides, 0))
+    while (killed && !(sides[0].ended && sides[1].ended) && collect(sides, 0))
         continue;
 }
 

@@ -71,7 +71,8 @@ bool spinners_end(struct failure *failure) {
         }
         set_policy(spinners[i],
                    SCHED_OTHER); /* to end at once; without the privilege for it, a busy core delays the end */
-        kill(spinners[i], SIGKILL);
+        if (!kill_child(spinners[i]))
+            spinners[i] = 0; /* it ends with this process */
     }
     for (int i = 0; i < count; i++)
         if (spinners[i])

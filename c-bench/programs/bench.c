@@ -110,6 +110,7 @@ static int time_function_call(const struct plan *plan) {
 
 int main(int count, char **arguments) {
     reset_signals();
+    check_output_at_exit();
     static struct work work;
     static char output[1 << 20];
     /* A buffer for the longest line: the number of our own system calls must not grow with the messages. */

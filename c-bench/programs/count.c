@@ -49,8 +49,8 @@ static struct command start_command(char **arguments) {
 }
 
 static void kill_command(const struct command *command) {
-    kill(command->pid, SIGKILL);
-    waitpid(command->pid, NULL, __WALL);
+    if (kill_child(command->pid))
+        waitpid(command->pid, NULL, __WALL);
     close(command->gate.open_fd);
 }
 
@@ -137,6 +137,7 @@ static int count(char **arguments, const char *wanted) {
 
 int main(int argument_count, char **arguments) {
     reset_signals();
+    check_output_at_exit();
     enum { METHOD = 1, PARENT, PROBE, HELP };
     static const struct option options[] = {
         {"method", required_argument, NULL, METHOD},

@@ -57,6 +57,7 @@ static int show_demo(const struct demo_entry *entry, int count) {
 
 int main(int argument_count, char **arguments) {
     reset_signals();
+    check_output_at_exit();
     enum { MESSAGE_COUNT = 1, TRACE, TIME, PARENT, LIST, HELP };
     static const struct option options[] = {
         {"messages", required_argument, NULL, MESSAGE_COUNT},

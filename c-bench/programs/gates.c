@@ -1,5 +1,6 @@
 /* crossings-gates: tries the three gates of a channel, and prints each attempt and its answer as a line of JSON. */
 #include "../gates/gates.h"
+#include "../common/ndjson.h"
 #include "../common/options.h"
 #include "../common/signals.h"
 
@@ -18,6 +19,7 @@ static const char usage[] =
 
 int main(int count, char **arguments) {
     reset_signals();
+    check_output_at_exit();
     enum { PARENT = 1, HELP };
     static const struct option options[] = {
         {"parent", required_argument, NULL, PARENT},

@@ -141,6 +141,7 @@ static const struct option long_options[] = {
 
 int main(int count, char **arguments) {
     reset_signals();
+    check_output_at_exit();
     static struct topology topology;
     struct plan plan = {.messages = 10000000, .warm_up = 1000, .pinned = true, .limit_ms = 60000, .stall_ms = 10000};
     struct outcome outcome;

@@ -144,6 +144,7 @@ static int probe(void) {
 
 int main(int count, char **arguments) {
     reset_signals();
+    check_output_at_exit();
     struct options options;
     options_read(&options, count, arguments);
     if (options.probe)

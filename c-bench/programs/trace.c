@@ -4,6 +4,7 @@
  *
  * SIGINT or SIGTERM ends the command and the recording. SIGUSR1 says that the last snapshot was a deadlock.
  */
+#include "../common/ndjson.h"
 #include "../common/options.h"
 #include "../common/signals.h"
 #include "../trace/tracer.h"
@@ -26,6 +27,7 @@ static const char usage[] =
 
 int main(int argument_count, char **arguments) {
     reset_signals();
+    check_output_at_exit();
     enum { OUTPUT = 1, TIMEOUT, EVENTS, TASKS, PAYLOAD, PARENT, HELP };
     static const struct option options[] = {
         {"output", required_argument, NULL, OUTPUT},

@@ -9,6 +9,7 @@
 #include "filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,12 +182,14 @@ static bool watch(const struct plan *plan, struct watched children[2]) {
 }
 
 static void stop(struct watched children[2]) {
+    bool killed = true;
     for (int i = 0; i < 2; i++) {
         children[i].stopped = !children[i].ended;
-        if (children[i].stopped && children[i].pid > 0)
-            kill(children[i].pid, SIGKILL);
+        if (children[i].stopped)
+            killed = kill_child(children[i].pid) && killed;
     }
-    collect(children, 0);
+    if (killed)
+        collect(children, 0);
 }
 
 static struct ending ending_of(int index, const struct watched *child, const struct report *report, bool stalled) {
@@ -230,7 +233,8 @@ void prove(const struct plan *plan, struct outcome *outcome) {
     if (shared == MAP_FAILED)
         give_up("allocate shared memory");
     sides = shared->sides;
-    if (plan->proof->set_up(ends) || pipe(reports[0]) || pipe(reports[1]))
+    /* Reading a report does not wait: a process that could not be killed still holds the pipes. */
+    if (plan->proof->set_up(ends) || pipe2(reports[0], O_NONBLOCK) || pipe2(reports[1], O_NONBLOCK))
         give_up("set up the proof");
     sigemptyset(&child_ended);
     sigaddset(&child_ended, SIGCHLD);

@@ -107,13 +107,14 @@ static bool watch(const struct sample *sample, struct child *children, int count
 }
 
 static void kill_remaining(struct child *children, int count) {
+    bool killed = true;
     for (int i = 0; i < count; i++) {
         if (!children[i].ended) {
             children[i].killed_by_us = true;
-            kill(children[i].pid, SIGKILL);
+            killed = kill_child(children[i].pid) && killed;
         }
     }
-    while (running(children, count) > 0 && collect(children, count, 0))
+    while (killed && running(children, count) > 0 && collect(children, count, 0))
         continue;
 }
 

@@ -7,6 +7,9 @@ const { sentencesOf } = require('./confined.js');
 /** @typedef {import('./lesson.js').LessonRun} LessonRun */
 /** @typedef {import('./recorded.js').ProgramTrace} ProgramTrace */
 
+/** What Node writes of an error that nothing has caught; stack and version come after it. */
+const NODE_ERROR = /^\w*Error(?: \[\w+\])?: /;
+
 /** The try whose run this is, or the lesson's own run. @param {Lesson} lesson @param {LessonRun} run */
 const partOf = (lesson, { try: which }) =>
   /** @type {Omit<import('./folders.js').Try, 'label'>} */ (which === null ? lesson.run : (lesson.try?.[which] ?? {}));
@@ -21,7 +24,8 @@ function troubleOf(lesson, run) {
     return ['The program was stopped because it reached its time limit.', ...sentencesOf(processes)].join(' ');
   if (how === 'signal') return `The program was killed by ${signal}.`;
   if (status === 0) return null;
-  const last = lines.findLast(({ stream }) => stream === 'stderr') ?? lines.at(-1);
+  const errors = lines.filter(({ stream }) => stream === 'stderr');
+  const last = errors.find(({ line }) => NODE_ERROR.test(line)) ?? errors.at(-1) ?? lines.at(-1);
   return last?.line ?? `The program exited with status ${status}.`;
 }
 

@@ -35,5 +35,9 @@ int main(int count, char **arguments) {
         fprintf(stderr, "%s: %s\n", arguments[1], crossings_status_text(status));
         return 1;
     }
+    if (fflush(stdout) || ferror(stdout)) {
+        perror("Cannot write all messages to standard output");
+        return 1;
+    }
     return 0;
 }

@@ -10,6 +10,8 @@
  */
 #include "../crossings.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,9 +20,15 @@ int main(int count, char **arguments) {
         fputs("usage: crossings-producer SOCKET MESSAGES\n", stderr);
         return 2;
     }
+    char *end;
+    errno = 0;
+    long messages = strtol(arguments[2], &end, 10);
+    if (arguments[2][0] < '0' || arguments[2][0] > '9' || *end || errno) {
+        fprintf(stderr, "MESSAGES must be a whole number from 0 to %ld; got \"%s\".\n", LONG_MAX, arguments[2]);
+        return 2;
+    }
     crossings_channel *channel;
     crossings_status status = crossings_connect(arguments[1], NULL, &channel);
-    long messages = strtol(arguments[2], NULL, 10);
     for (long i = 0; status == CROSSINGS_OK && i < messages; i++) {
         char message[64];
         int size = snprintf(message, sizeof message, "message %ld", i);

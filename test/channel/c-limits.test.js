@@ -12,8 +12,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Each program, and the functions that it replaces. @type {[string, string[]][]} */
 const programs = [
-  ['servers', ['bind', 'poll', 'getpid']],
-  ['pairs', ['bind', 'poll']],
+  ['servers', ['bind', 'poll', 'getpid', 'recvmsg', 'accept4']],
+  ['pairs', ['bind', 'poll', 'setsockopt', 'recvmsg']],
   ['waits', ['poll', 'recvmmsg', 'send']],
   ['passed', ['pthread_create', 'memfd_create', 'poll', 'accept4', 'close', 'handshake_peer']],
 ];

@@ -1,6 +1,7 @@
 'use strict';
 // Peers in C: the producer and the consumer of native/examples exchange messages with Node.
-const { spawn } = require('node:child_process');
+const { spawn, spawnSync } = require('node:child_process');
+const { closeSync, openSync } = require('node:fs');
 const { closing, crossings, newPath, peer, success, watch } = require('./support.js');
 const { built } = require('../support.js');
 
@@ -41,6 +42,24 @@ test('a C consumer reports that its peer died, and fails', async () => {
   const { status, output } = await consumer.ended;
   expect(status).toBe(1);
   expect(output).toMatch(/peer/);
+});
+
+test('a C consumer whose output is lost says so, and fails', async () => {
+  const path = newPath();
+  const stdout = openSync('/dev/full', 'w');
+  const consumer = watch(spawn(built('crossings-consumer'), [path], { stdio: ['ignore', stdout, 'pipe'] }));
+  closeSync(stdout);
+  const channel = closing(await connect(path));
+  await channel.send('lost');
+  await channel.close();
+  const output = 'Cannot write all messages to standard output: No space left on device\n';
+  expect(await consumer.ended).toMatchObject({ status: 1, output });
+});
+
+test.each(['abc', '', '-1', '1x', ' 1', '1e3', '99999999999999999999'])('a C producer refuses %j messages', (count) => {
+  const { status, stderr } = spawnSync(built('crossings-producer'), [newPath(), count], { encoding: 'utf8' });
+  const expected = `MESSAGES must be a whole number from 0 to 9223372036854775807; got "${count}".\n`;
+  expect({ status, stderr }).toEqual({ status: 2, stderr: expected });
 });
 
 test('a C producer without a server reports it and fails', async () => {

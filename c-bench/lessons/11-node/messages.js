@@ -27,4 +27,7 @@ async function main() {
   }
 }
 
-main();
+process.exitCode = 1; // unless all were sent: if a server fails, nothing is left to wait for, and Node would end with 0
+main().then(() => {
+  process.exitCode = 0;
+});

@@ -1,5 +1,5 @@
-/* Opening an end of a pair of sockets, whatever its maker and the peer have done with it. Linked with --wrap=bind and
- * poll.
+/* Opening an end of a pair of sockets, whatever its maker and the peer have done with it. Linked with --wrap=bind,
+ * poll, setsockopt and recvmsg.
  */
 #include "c-tests.h"
 
@@ -25,6 +25,57 @@ int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms);
 int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms) {
     polls++;
     return __real_poll(polled, count, timeout_ms);
+}
+
+static int refuse_options, interrupt; /* as a filter of system calls: with EPERM; with EINTR, from the second call on */
+
+int __real_setsockopt(int fd, int level, int name, const void *value, socklen_t size);
+int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t size);
+int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t size) {
+    if (!refuse_options)
+        return __real_setsockopt(fd, level, name, value, size);
+    errno = EPERM;
+    return -1;
+}
+
+ssize_t __real_recvmsg(int fd, struct msghdr *message, int flags);
+ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags);
+ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags) {
+    if (!interrupt || interrupt++ == 1)
+        return __real_recvmsg(fd, message, flags);
+    errno = EINTR;
+    return -1;
+}
+
+/* Send a hello to the other end, as a peer does. */
+static void send_hello(int fd) {
+    struct region theirs;
+    EXPECT(region_create(&theirs, 1 << 16, 0) == 0 && handshake_send(fd, &theirs) == HANDSHAKE_OK);
+    region_release(&theirs);
+}
+
+/* The peer was blamed for it. */
+static void a_filter_that_refuses_calls_is_named(void) {
+    crossings_channel *channel;
+    int ends[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    send_hello(ends[1]);
+    refuse_options = 1;
+    EXPECT(crossings_open(ends[0], NULL, &channel) == CROSSINGS_SYSTEM && errno == EPERM);
+    refuse_options = 0;
+    close(ends[1]);
+}
+
+static void a_filter_that_interrupts_calls_does_not_make_them_spin(void) {
+    crossings_channel *channel;
+    int ends[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    send_hello(ends[1]);
+    alarm(20);
+    interrupt = 1;
+    EXPECT(crossings_open(ends[0], NULL, &channel) == CROSSINGS_SYSTEM && errno == EINTR);
+    interrupt = 0;
+    close(ends[1]);
 }
 
 static void a_limit_of_file_sizes_is_an_error(void) {
@@ -196,6 +247,9 @@ static void minus_one_waits_for_room(void) {
 
 static const struct test tests[] = {
     {"a peer that sends back the region of this side is refused", its_own_region_is_refused},
+    {"a filter that refuses setsockopt() is named, and not the peer", a_filter_that_refuses_calls_is_named},
+    {"a filter that interrupts each recvmsg() does not make it spin",
+     a_filter_that_interrupts_calls_does_not_make_them_spin},
     {"a limit of file sizes is an error, and not the end", a_limit_of_file_sizes_is_an_error},
     {"no packet leaves a descriptor, whatever the maker of the socket has set", no_packet_leaves_a_descriptor},
     {"a hello that the maker of the socket has hidden is found", a_hello_that_cannot_be_seen_is_found},

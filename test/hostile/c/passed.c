@@ -400,6 +400,26 @@ static void a_client_whose_answer_had_no_descriptor_gets_it_later(void) {
     crossings_unlisten(server);
 }
 
+/* The program did other things until the client's time was over. The client was dropped although its hello was there.
+ */
+static void a_late_client_waits_for_a_descriptor_too(void) {
+    crossings_server *server;
+    crossings_channel *channel;
+    struct region theirs;
+    int pair[2];
+    EXPECT(crossings_listen(path, &(crossings_options){.capacity = 65536, .timeout_ms = 100}, &server) == CROSSINGS_OK);
+    int client = connect_silently();
+    EXPECT(crossings_accept(server, 10, &channel) == CROSSINGS_TIMEOUT); /* it is connected, and silent */
+    EXPECT(region_create(&theirs, 1 << 16, 0) == 0 && handshake_send(client, &theirs) == HANDSHAKE_OK);
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    let_descriptors_wait(pair);
+    no_threads = no_memfd = true;
+    EXPECT(crossings_accept(server, 10000, &channel) == CROSSINGS_OK && !no_memfd);
+    crossings_close(channel);
+    close(client);
+    crossings_unlisten(server);
+}
+
 /* Unmapping its region frees what the client has made of it: extended attributes, memory policies. */
 static void the_region_of_a_client_that_has_gone_is_freed_elsewhere(void) {
     crossings_server *server;
@@ -483,6 +503,7 @@ static const struct test tests[] = {
     {"descriptors that are slow to close occupy little", descriptors_that_are_slow_to_close_occupy_little},
     {"a client for whose answer there was no descriptor gets it later",
      a_client_whose_answer_had_no_descriptor_gets_it_later},
+    {"a late client waits for a descriptor, too", a_late_client_waits_for_a_descriptor_too},
     {"the region of a client that has gone is freed by another thread",
      the_region_of_a_client_that_has_gone_is_freed_elsewhere},
     {"few threads wait for descriptors, and memory for none of them",

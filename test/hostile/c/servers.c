@@ -1,4 +1,4 @@
-/* Servers in C at their limits. Linked with --wrap=bind, poll and getpid. */
+/* Servers in C at their limits. Linked with --wrap=bind, poll, getpid, recvmsg and accept4. */
 #include "c-tests.h"
 
 #include <poll.h>
@@ -25,6 +25,8 @@ int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length) {
     return result;
 }
 
+static int polls; /* so far */
+
 static int clients_keep_coming; /* whenever the server looks */
 
 int __real_poll(struct pollfd *polled, nfds_t count, int timeout_ms);
@@ -35,6 +37,7 @@ int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms) {
     enum { KEPT = 200, TOO_LONG_SECONDS = 10 };
     static int kept[KEPT], next;
     static double since;
+    polls++;
     if (clients_keep_coming) {
         if (clients_keep_coming++ == 1)
             since = seconds();
@@ -47,6 +50,30 @@ int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms) {
     return __real_poll(polled, count, timeout_ms);
 }
 
+static int hide_clients, hide_packets; /* as a filter of system calls that always answers EAGAIN */
+
+int __real_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags) {
+    if (!hide_clients)
+        return __real_accept4(fd, address, size, flags);
+    errno = EAGAIN;
+    return -1;
+}
+
+ssize_t __real_recvmsg(int fd, struct msghdr *message, int flags);
+
+ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags);
+
+ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags) {
+    if (!hide_packets)
+        return __real_recvmsg(fd, message, flags);
+    errno = EAGAIN;
+    return -1;
+}
+
 /* ---- The tests ---- */
 
 static void accepting_times_out_while_silent_clients_keep_coming(void) {
@@ -57,6 +84,26 @@ static void accepting_times_out_while_silent_clients_keep_coming(void) {
         clients_keep_coming = 1;
         EXPECT(crossings_accept(server, timeout_ms, &channel) == CROSSINGS_TIMEOUT);
         clients_keep_coming = 0;
+        crossings_unlisten(server);
+    }
+}
+
+static void a_server_does_not_spin_where_a_filter_hides_what_comes(void) {
+    enum { MOST_POLLS = 500 }; /* 200 in a second, one every 5 ms, and some after the time */
+    int *const hidden[] = {&hide_clients, &hide_packets};
+    for (int i = 0; i < 2; i++) {
+        crossings_server *server;
+        crossings_channel *channel;
+        EXPECT(crossings_listen(path, &sleepy, &server) == CROSSINGS_OK);
+        int client = connect_silently();
+        EXPECT(send(client, "x", 1, 0) == 1);
+        *hidden[i] = 1;
+        polls = 0;
+        EXPECT(crossings_accept(server, 1000, &channel) == CROSSINGS_TIMEOUT);
+        EXPECT(polls < MOST_POLLS);
+        *hidden[i] = 0;
+        EXPECT(crossings_accept(server, 1000, &channel) == CROSSINGS_PROTOCOL); /* the server sees the client again */
+        close(client);
         crossings_unlisten(server);
     }
 }
@@ -263,6 +310,7 @@ static void a_mode_does_not_depend_on_the_umask(void) {
 
 static const struct test tests[] = {
     {"accepting times out while silent clients keep coming", accepting_times_out_while_silent_clients_keep_coming},
+    {"a server does not spin where a filter hides what comes", a_server_does_not_spin_where_a_filter_hides_what_comes},
     {"silent clients give back the descriptors that others need", silent_clients_give_back_descriptors},
     {"a server sends nothing to a silent client", a_server_sends_nothing_to_a_silent_client},
     {"a hello that arrived between two calls of crossings_accept() is served",
