@@ -288,4 +288,4 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
 const handshake = (fd, options, timeoutMs, signal, claims) =>
   startHandshake(fd, options, timeoutMs, signal, undefined, claims).channel;
 
-module.exports = { handshake, startHandshake };
+module.exports = { authorize, handshake, startHandshake };

@@ -3,12 +3,14 @@
 const { Channel } = require('../channel/channel.js');
 const { clearTimeout, now, setImmediate, setTimeout } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
+const { authorize } = require('../channel/handshake.js');
 const { onAbort, throwIfAborted } = require('../channel/signals.js');
 const { createMemory, newKey } = require('./memory.js');
 const { SocketBell } = require('./socket-bell.js');
+const { peerOf } = require('./sockets.js');
 const { HELLO_BYTES, readHello, writeHello } = require('./wire.js');
 
-const UNKNOWN = -1; // Node does not tell who is at the other end of a socket
+const UNKNOWN = -1; // Node does not tell who is at the other end of a socket, and the addon need not be there
 
 /** @typedef {import('../channel/handshake.js').Handshake} Handshake */
 
@@ -116,6 +118,8 @@ function startHandshake(socket, options, timeoutMs, signal, checks, arrived = Bu
   };
   try {
     throwIfAborted(signal);
+    const peer = peerOf(socket);
+    if (peer !== null) authorize(peer, options); // elsewhere, the socket's file keeps other users out; see owner.js
     checks?.admit(UNKNOWN);
     if (socket.destroyed) gone();
     if (ended) return self;

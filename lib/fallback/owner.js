@@ -1,10 +1,10 @@
 'use strict';
-// Connects only to servers of this user. Node does not report who is at the other end of a socket, but its file belongs to the user
-// that made it.
+// Connects only to servers of this user. Where the kernel cannot be asked who is at the other end of a socket, its file tells: it
+// belongs to the user that made it. Somebody who can write to the folder may put another file there between two looks at it.
 const { stat } = require('node:fs/promises');
 const { CrossingsError } = require('../channel/errors.js');
 const { isWindows } = require('./paths.js');
-const { tryConnecting } = require('./sockets.js');
+const { peerOf, tryConnecting } = require('./sockets.js');
 
 /** The user that a socket's file belongs to; null if there is none. @param {string} path */
 const ownerOf = (path) =>
@@ -14,8 +14,9 @@ const ownerOf = (path) =>
   );
 
 /**
- * Connect once. Refuses a server of another user, unless the options allow it. The owner is looked up before and after connecting: our
- * own server may have removed its file by then, but a file that was not there before may have been a stranger's.
+ * Connect once, to a server that the handshake will check, or whose file belongs to this user, unless the options allow others. The owner
+ * is looked up before and after connecting: our own server may have removed its file by then, but a file that was not there before may
+ * have been a stranger's.
  * @param {string} path
  * @param {{allowOtherUsers: boolean}} options
  * @returns {ReturnType<typeof tryConnecting>}
@@ -25,6 +26,7 @@ async function tryConnectingToOwn(path, { allowOtherUsers }) {
   const before = await ownerOf(path);
   const socket = await tryConnecting(path);
   if (typeof socket === 'string') return socket;
+  if (peerOf(socket) !== null) return socket; // startHandshake() refuses another user
   const own = process.geteuid?.();
   const after = await ownerOf(path);
   if (before === own && (after === own || after === null)) return socket;

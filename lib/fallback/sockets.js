@@ -3,6 +3,7 @@
 const { connect } = require('node:net');
 const { CrossingsError } = require('../channel/errors.js');
 const { native, unavailable } = require('../channel/native.js');
+const { isNode } = require('../channel/runtime.js');
 
 // There is no server, or only the file of one, or it has just closed.
 const NO_LISTENER = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET'];
@@ -35,6 +36,22 @@ function refuseDescriptors(socket) {
 }
 
 /**
+ * Who is at the other end of a connected socket: the process that connected, or that called listen(), and its user at that moment. Null if
+ * the kernel cannot be asked: without the addon, of a closed socket, and in other runtimes, which may keep another number in that place.
+ * @param {any} socket
+ * @returns {{uid: number, pid: number} | null}
+ */
+function peerOf(socket) {
+  const fd = socket._handle?.fd;
+  if (unavailable !== null || !isNode || !(fd >= 0)) return null;
+  try {
+    return native.peerOf(fd);
+  } catch {
+    return null;
+  }
+}
+
+/**
  * Connect once.
  * @param {string} path
  * @returns {Promise<import('node:net').Socket | 'no listener' | 'busy'>}
@@ -57,4 +74,4 @@ function tryConnecting(path) {
   });
 }
 
-module.exports = { refuseDescriptors, systemError, tryConnecting };
+module.exports = { peerOf, refuseDescriptors, systemError, tryConnecting };
