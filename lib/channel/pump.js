@@ -23,6 +23,30 @@ const BYTES_PER_CHECK = 2 ** 26; // received by such calls without finding the r
 const MAX_UNDECIDED = 100;
 const STEPS_WHEN_STARVED = 6; // one for each place where #serve() may find something to do
 
+/** A pause until the next turn. It keeps the process alive from when ref() is called. */
+class Pause {
+  #pump;
+  #done = () => {};
+  /** @type {Promise<void>} */ ended;
+
+  /** @param {{keepsAlive: boolean, pauseEnds: () => void}} pump */
+  constructor(pump) {
+    this.#pump = pump;
+    this.ended = new Promise((resolve) => {
+      this.#done = resolve;
+    });
+  }
+
+  get unreferenced() {
+    return !this.#pump.keepsAlive;
+  }
+
+  resume() {
+    this.#pump.pauseEnds();
+    this.#done();
+  }
+}
+
 class Pump {
   #connection;
   #arrivals;
@@ -48,6 +72,7 @@ class Pump {
   #stepsUndecided = 0; // the value of #steps() at that time
   place = -1; // in the lookout
   keepsAlive = true; // see keepAlive()
+  /** @type {Pause | null} of all that wait in nextTurn() on an unreferenced channel */ #pause = null;
   receivers = new Waiters();
   senders = new Waiters();
   sleeps = 0;
@@ -96,8 +121,25 @@ class Pump {
   /** Set whether pending calls keep the process alive. They do at first. @param {boolean} yes */
   keepAlive(yes) {
     this.keepsAlive = yes;
+    if (yes && this.#pause) turn.reference(this.#pause);
     this.run();
     if (this.#phase === LOOKING) lookout.schedule(); // the next look may depend on a timer that does not keep the process alive
+  }
+
+  /** Fulfilled in the next turn of the event loop. @returns {Promise<void>} */
+  nextTurn() {
+    if (this.keepsAlive) return turn.nextTurn();
+    if (this.#pause === null) {
+      const pause = new Pause(this);
+      turn.resumeNext(pause);
+      this.#pause = pause; // last: the call before it fails if the stack is full
+    }
+    return this.#pause.ended;
+  }
+
+  /** Called by that pause. */
+  pauseEnds() {
+    this.#pause = null;
   }
 
   /**

@@ -341,15 +341,10 @@ function reference(resumable) {
   if (delayed.delete(resumable) || delayedSlow.delete(resumable)) resumeNext(resumable);
 }
 
-/**
- * Fulfilled in the next turn of the event loop.
- * @param {boolean} [keepsAlive] the process. If not, in the next turn after a millisecond, as in resumeNext()
- * @returns {Promise<void>}
- */
-function nextTurn(keepsAlive = true) {
+/** Fulfilled in the next turn of the event loop. @returns {Promise<void>} */
+function nextTurn() {
   return new Promise((resolve) => {
-    if (keepsAlive) setImmediate(resolve);
-    else callUnreferenced(resolve, 1);
+    setImmediate(resolve);
   });
 }
 

@@ -116,3 +116,26 @@ test('a loop that sends through unreferenced channels does not keep the process 
     else Promise.all(Array.from({ length: 8 }, send)).then(() => setTimeout(() => {}, 100));`;
   expect(await runScript(script).ended).toEqual(success);
 });
+
+// They were in a pause that ref() did not know.
+test.each(['end.send("last")', 'end.waitForRoom()'])(
+  '%s on an unreferenced channel keeps the process alive after ref()',
+  async (call) => {
+    const script = `
+      const { channelPair, openChannel } = require(${library});
+      const { port, channel } = channelPair();
+      Promise.all([channel, openChannel(port.take())]).then(async ([end, other]) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        end.unref();
+        const until = performance.now() + 3;
+        while (performance.now() < until) end.send('more');
+        const pending = ${call};
+        end.ref();
+        await pending;
+        console.log('settled');
+        process.exit();
+      });`;
+    for (let run = 0; run < 5; run++)
+      expect(await runScript(script).ended).toEqual({ ...success, output: 'settled\n' });
+  },
+);
