@@ -1,16 +1,44 @@
 'use strict';
 // Answers that take longer to compute than to send. Each is kept as the bytes that are sent, so that asking for it again costs almost
-// nothing.
+// nothing. So is a refusal that depends on nothing but the file.
 const { CostlyWork } = require('./costly-work.js');
+const { HttpError } = require('./http-error.js');
 
 const MAX_KEPT_BYTES = 32 << 20; // of one Answers, together; those that were asked for the longest ago are dropped first
+const REFUSAL_BYTES = 1024; // what one is counted as
+
+/** @typedef {InstanceType<typeof HttpError>} Refusal */
+
+/** @param {Buffer | Refusal} answer */
+const sizeOf = (answer) => (answer instanceof HttpError ? REFUSAL_BYTES : answer.length);
+
+/** An answer that is being made, for all who have asked for it. */
+class Coming {
+  #stopping = new AbortController();
+  #waiting = 0;
+  /** @type {Promise<Buffer | null>} */ answer = Promise.resolve(null);
+
+  /** Aborted when nobody waits any more. */
+  get signal() {
+    return this.#stopping.signal;
+  }
+
+  /** @param {AbortSignal} [disconnected] */
+  join(disconnected) {
+    this.#waiting++;
+    const leave = () => {
+      if (--this.#waiting === 0) this.#stopping.abort();
+    };
+    disconnected?.addEventListener('abort', leave, { once: true });
+  }
+}
 
 /** Answers by keys. A key must say all that its answer depends on, such as the stamp of a file. */
 class Answers {
   #work;
-  /** @type {Map<string, Buffer>} that was asked for the longest ago comes first */ #kept = new Map();
+  /** @type {Map<string, Buffer | Refusal>} that was asked for the longest ago comes first */ #kept = new Map();
   #bytes = 0;
-  /** @type {Map<string, Promise<Buffer>>} */ #coming = new Map();
+  /** @type {Map<string, Coming>} */ #coming = new Map();
 
   /** @param {InstanceType<typeof CostlyWork>} [work] where later() takes its turn */
   constructor(work = new CostlyWork()) {
@@ -19,38 +47,66 @@ class Answers {
 
   /** @param {string} key */
   #find(key) {
-    const bytes = this.#kept.get(key);
-    if (!bytes) return null;
+    const answer = this.#kept.get(key);
+    if (answer === undefined) return null;
     this.#kept.delete(key);
-    this.#kept.set(key, bytes);
-    return bytes;
+    this.#kept.set(key, answer);
+    if (answer instanceof HttpError) throw answer;
+    return answer;
+  }
+
+  /** @template {Buffer | Refusal} T @param {string} key @param {T} answer */
+  #keep(key, answer) {
+    this.#kept.set(key, answer);
+    this.#bytes += sizeOf(answer);
+    for (const [oldest, old] of this.#kept) {
+      if (this.#bytes <= MAX_KEPT_BYTES) break;
+      this.#kept.delete(oldest);
+      this.#bytes -= sizeOf(old);
+    }
+    return answer;
   }
 
   /** The answer, computed at once if it is not kept. @param {string} key @param {() => string} compute */
   now(key, compute) {
-    const found = this.#find(key);
-    if (found) return found;
-    const bytes = Buffer.from(compute());
-    this.#kept.set(key, bytes);
-    this.#bytes += bytes.length;
-    for (const [oldest, { length }] of this.#kept) {
-      if (this.#bytes <= MAX_KEPT_BYTES) break;
-      this.#kept.delete(oldest);
-      this.#bytes -= length;
-    }
-    return bytes;
+    return this.#find(key) ?? this.#keep(key, Buffer.from(compute()));
   }
 
   /** The answer; if it is not kept, computed when it is its turn, once for all who wait for it. @param {string} key @param {() => string} compute */
   async later(key, compute) {
-    const found = this.#find(key) ?? this.#coming.get(key);
+    return /** @type {Buffer} */ (await this.shared(key, () => this.#work.run(compute)));
+  }
+
+  /**
+   * The answer; if it is not kept, made once for all who wait for it.
+   * @param {string} key
+   * @param {(signal: AbortSignal) => Promise<string | null>} make null: the signal was aborted, because all of them have disconnected
+   * @param {AbortSignal} [disconnected] aborted when this client disconnects
+   * @returns {Promise<Buffer | null>}
+   */
+  async shared(key, make, disconnected) {
+    const found = this.#find(key);
     if (found) return found;
-    const coming = this.#work.run(() => this.now(key, compute));
-    this.#coming.set(key, coming);
+    let coming = this.#coming.get(key);
+    if (coming === undefined || coming.signal.aborted) {
+      coming = new Coming();
+      this.#coming.set(key, coming);
+      coming.answer = this.#make(key, make, coming);
+    }
+    coming.join(disconnected);
+    return coming.answer;
+  }
+
+  /** @param {string} key @param {(signal: AbortSignal) => Promise<string | null>} make @param {Coming} coming */
+  async #make(key, make, coming) {
     try {
-      return await coming;
+      const text = await make(coming.signal);
+      return text === null ? null : this.now(key, () => text);
+    } catch (error) {
+      if (error instanceof HttpError && error.status === 400) this.#keep(key, error);
+      throw error;
     } finally {
-      this.#coming.delete(key);
+      if (this.#coming.get(key) === coming) this.#coming.delete(key);
     }
   }
 }

@@ -21,6 +21,16 @@ const HTTP_LIMITS = {
   maxHeaderSize: 16 << 10,
 };
 
+const TOO_LARGE_HEAD =
+  'The head of the request has more than 16 KiB. Other servers on 127.0.0.1 may have set large cookies, which the browser sends to every ' +
+  'port of this address. Delete them, or open the lab with "localhost" instead of "127.0.0.1" in its address.\n';
+/** Answers to what is no valid request, by the code of the error; 400 to any other. @type {Record<string, [string, string?]>} */
+const INVALID = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', TOO_LARGE_HEAD],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['413 Payload Too Large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout'],
+};
+
 /** The oldest of those with the most bytes that their client has not read. @param {Set<Socket>} sockets */
 function laziest(sockets) {
   const [first, ...others] = sockets;
@@ -63,6 +73,12 @@ class Connections {
     server.on('connection', (socket) => {
       parseInSlices(socket);
       this.#add(socket);
+    });
+    server.on('clientError', (/** @type {NodeJS.ErrnoException} */ { code = '' }, /** @type {Socket} */ socket) => {
+      const [status, text = ''] = INVALID[code] ?? ['400 Bad Request'];
+      const head = `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${text.length}\r\n\r\n`;
+      if (socket.writable && !this.#busy.has(socket)) socket.write(head + text);
+      socket.destroy();
     });
     // An unknown expectation. Node would refuse it, and the next ones in the same packet, without asking.
     server.on('checkExpectation', (request, response) => {

@@ -123,8 +123,10 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
 
   /** @param {string} id */
   const isRunning = (id) => runs.session(id)?.state === 'running';
+  /** @param {string} id */
+  const stampOf = (id) => runs.stamp(id) ?? noRun(id);
   /** @param {string} id @param {string} what of the run @param {() => string} compute @returns {[string, () => string]} */
-  const answerOf = (id, what, compute) => [`${id} ${runs.stamp(id) ?? noRun(id)} ${what}`, compute];
+  const answerOf = (id, what, compute) => [`${id} ${stampOf(id)} ${what}`, compute];
   /** Everything about a run, as JSON. @param {string} id */
   const everything = (id) => answerOf(id, 'everything', () => JSON.stringify(describe(id) ?? noRun(id)));
 
@@ -246,10 +248,14 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
   });
   router.get('/compare', async (request, response) => {
     const { a, b } = schema.parse(schema.compareQuery, request.query);
-    const disconnected = disconnectOf(response);
-    const [baseline, candidate] = await work.run(() => [comparable(a), comparable(b)]);
-    const comparison = await comparisons.compare(baseline, candidate, disconnected);
-    if (comparison !== null) response.json(comparison);
+    const key = `${a} ${stampOf(a)} compared with ${b} ${stampOf(b)}`;
+    const compare = async (/** @type {AbortSignal} */ signal) => {
+      const [baseline, candidate] = await work.run(() => [comparable(a), comparable(b)]);
+      const comparison = await comparisons.compare(baseline, candidate, signal);
+      return comparison && JSON.stringify(comparison);
+    };
+    const bytes = await answers.shared(key, compare, disconnectOf(response));
+    if (bytes !== null) response.type('json').send(bytes);
   });
 
   router.use((request) => {

@@ -78,6 +78,15 @@ describe('1,000 connections without the token, of which each', () => {
   }
 });
 
+// The page was empty: nobody learned that the cookies of another server were the reason.
+test('a request whose cookies are too large is answered with the reason', async () => {
+  const cookies = `Cookie: a=${'x'.repeat(17 << 10)}\r\n`;
+  const answer = await exchange(lab.port, `${head('GET', '/bench.html')}${cookies}\r\n`);
+  expect(statusesIn(answer)).toEqual([431]);
+  expect(answer).toContain('large cookies');
+  expect(statusesIn(await exchange(lab.port, 'no request\r\n\r\n'))).toEqual([400]);
+});
+
 test('a request that arrives just before 400 silent connections is answered', async () => {
   process.kill(lab.pid, 'SIGSTOP'); // so that it accepts them all at once
   const answer = exchange(lab.port, `${head('GET', '/api/runs')}Connection: close\r\n\r\n`);

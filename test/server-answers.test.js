@@ -4,12 +4,14 @@ const { randomUUID } = require('node:crypto');
 const { writeFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { Answers, MAX_KEPT_BYTES } = require('../server/answers.js');
+const { Comparisons } = require('../server/comparisons.js');
 const { CostlyWork, MOST_WAITING } = require('../server/costly-work.js');
 const { HttpError } = require('../server/http-error.js');
 const { Pitfalls } = require('../server/pitfalls.js');
 const { RunStore } = require('../server/run-store.js');
 const { Runs } = require('../server/runs.js');
 const shipped = require('../server/recordings/runs/904120c6-9f3f-4413-a801-8231564dd862.json');
+const { FILES } = require('./experiment-files.js');
 const { startLabHere } = require('./lab.js');
 
 describe('answers that are kept', () => {
@@ -43,6 +45,25 @@ describe('answers that are kept', () => {
     };
     await expect(answers.later('a', fails)).rejects.toThrow('no');
     expect(String(await answers.later('a', () => 'text'))).toBe('text');
+  });
+});
+
+describe('an answer that others may make', () => {
+  test('is not made any more when all who wait for it have disconnected, and is made anew for the next one', async () => {
+    const answers = new Answers();
+    const clients = [new AbortController(), new AbortController()];
+    /** @type {AbortSignal[]} */ const signals = [];
+    const stopped = (/** @type {AbortSignal} */ signal) => {
+      signals.push(signal);
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve(null)));
+    };
+    const asked = clients.map(({ signal }) => answers.shared('a', /** @type {any} */ (stopped), signal));
+    clients[0].abort();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+    clients[1].abort();
+    expect(String(await answers.shared('a', async () => 'text'))).toBe('text');
+    expect(await Promise.all(asked)).toEqual([null, null]);
+    expect(String(await answers.shared('a', /** @type {any} */ (stopped)))).toBe('text');
   });
 });
 
@@ -126,6 +147,28 @@ describe('the lab', () => {
       state: 'cancelled',
     });
     expect((await lab.ask(`/api/runs/${id}`)).body).toMatchObject({ id, state: 'cancelled' });
+  });
+
+  test('compares two runs once, and reads runs that cannot be compared once', async () => {
+    const [id, other] = [save(), save()];
+    const incomparable = randomUUID();
+    writeFileSync(join(lab.folder, `${incomparable}.json`), JSON.stringify(FILES.prove({ id: incomparable, effort: 'quick' })));
+    const compared = jest.spyOn(Comparisons.prototype, 'compare');
+    const read = jest.spyOn(RunStore.prototype, 'read');
+    for (let i = 0; i < 3; i++) {
+      const { status, body } = await lab.ask(`/api/compare?a=${id}&b=${other}`);
+      expect({ status, mechanisms: body.mechanisms.length }).toEqual({
+        status: 200,
+        mechanisms: shipped.results.length,
+      });
+    }
+    expect(compared).toHaveBeenCalledTimes(1);
+    expect(read).toHaveBeenCalledTimes(2);
+    for (let i = 0; i < 3; i++) {
+      const { status, body } = await lab.ask(`/api/compare?a=${id}&b=${incomparable}`);
+      expect({ status, code: body.error.code }).toEqual({ status: 400, code: 'ERR_USAGE' });
+    }
+    expect(read).toHaveBeenCalledTimes(4);
   });
 
   test('reads a pitfall once for many requests', async () => {

@@ -1,8 +1,7 @@
 'use strict';
 // The doorbell of a channel over a socket. Ringing it sends what has changed in my region; when it rings, the copy of the peer's
 // region has changed. All of this happens in the event loop.
-const { clearInterval, setInterval } = require('node:timers');
-const { nextTick, now, setImmediate } = require('../channel/clock.js');
+const { callUnreferenced, nextTick, now, setImmediate } = require('../channel/clock.js');
 const { CrossingsError } = require('../channel/errors.js');
 const { copies, reference, resumeNext, take: takeFromTurn } = require('../channel/turn.js');
 const { linger } = require('./lingering.js');
@@ -225,15 +224,15 @@ class SocketBell {
     socket.resume();
     let seen = this.#sender.chunks;
     let inVain = 0;
-    const watchdog = setInterval(() => {
+    const look = () => {
+      if (socket.destroyed) return;
       inVain = this.#sender.chunks === seen ? inVain + 1 : 0;
       seen = this.#sender.chunks;
       if (inVain === LOOKS) socket.destroy();
-    }, LINGER_MS / LOOKS).unref();
-    socket.once('close', () => {
-      clearInterval(watchdog);
-      this.#dropRing();
-    });
+      else callUnreferenced(look, LINGER_MS / LOOKS);
+    };
+    callUnreferenced(look, LINGER_MS / LOOKS);
+    socket.once('close', () => this.#dropRing());
     let isSent = false;
     this.#sender.whenEmpty(() => {
       isSent = true;

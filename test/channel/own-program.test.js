@@ -2,6 +2,7 @@
 // What the program itself does to a channel: signals with members of their own, memory that changes or goes while it is in use,
 // timers that a test library has replaced, modules that are loaded again, and handlers of the 'exit' event.
 const { spawn } = require('node:child_process');
+const { writeHello } = require('../../lib/fallback/wire.js');
 const { closing, crossings, errorWith, library, newPath, pair, pause, runScript, success } = require('./support.js');
 
 /** A signal with a member of its own that throws. @param {string} name */
@@ -173,6 +174,30 @@ describe('a package that is loaded after', () => {
         port1.close();
       })();`;
     expect(await runScript(script).ended).toMatchObject({ status: 0 });
+  });
+
+  const hello = Buffer.from(writeHello(65536, null)).toString('hex');
+
+  // The fake timer that close() had started went on for ever.
+  test('the timers were replaced while it was loaded ends, over sockets, a channel whose peer takes nothing', async () => {
+    const script = `
+      const timers = require('node:timers');
+      const { connect: connectSocket } = require('node:net');
+      const { setTimeout, setInterval, setImmediate } = timers;
+      const fake = () => ({ ref() {}, unref() { return this; } });
+      for (const name of ['setTimeout', 'setInterval', 'setImmediate']) timers[name] = globalThis[name] = fake;
+      const { listen } = require(${library});
+      for (const each of [timers, globalThis]) Object.assign(each, { setTimeout, setInterval, setImmediate });
+      (async () => {
+        const server = await listen(${JSON.stringify(newPath())}, { transport: 'socket' });
+        const socket = connectSocket(server.path).pause();
+        const [channel] = await Promise.all([server.accept(), new Promise((resolve) => socket.write(Buffer.from('${hello}', 'hex'), resolve))]);
+        while (channel.trySend(Buffer.alloc(65536)));
+        await channel.close();
+        console.log('closed');
+        process.exit();
+      })();`;
+    expect(await runScript(script).ended).toMatchObject({ status: 0, output: 'closed\n' });
   });
 
   test("the runtime's own timers uses them", () => {
