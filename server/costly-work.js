@@ -4,6 +4,7 @@
 const { setTimeout: sleep } = require('node:timers/promises');
 const { HttpError } = require('./http-error.js');
 
+const MOST_REST_MS = 500; // a process that was stopped meanwhile has not worked for so long
 const MOST_WAITING = 32; // one more is refused; a browser asks for six at a time
 
 class CostlyWork {
@@ -28,7 +29,7 @@ class CostlyWork {
         tookMs = performance.now() - begunAt;
       }
     });
-    const rest = () => sleep(tookMs);
+    const rest = () => sleep(Math.min(tookMs, MOST_REST_MS));
     this.#last = done.then(rest, rest); // this call's caller gets the error
     try {
       return await done;

@@ -152,7 +152,10 @@ describe('the lab', () => {
   test('compares two runs once, and reads runs that cannot be compared once', async () => {
     const [id, other] = [save(), save()];
     const incomparable = randomUUID();
-    writeFileSync(join(lab.folder, `${incomparable}.json`), JSON.stringify(FILES.prove({ id: incomparable, effort: 'quick' })));
+    writeFileSync(
+      join(lab.folder, `${incomparable}.json`),
+      JSON.stringify(FILES.prove({ id: incomparable, effort: 'quick' })),
+    );
     const compared = jest.spyOn(Comparisons.prototype, 'compare');
     const read = jest.spyOn(RunStore.prototype, 'read');
     for (let i = 0; i < 3; i++) {

@@ -5,6 +5,7 @@
 #include "../common/syscalls.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -85,15 +86,18 @@ int count_descendants(pid_t ancestor) {
 int kill_descendants(void) {
     pid_t below[MAX_FOUND];
     int ended = 0;
+    bool refused = false;
     for (;;) {
         int count = find_descendants(getpid(), below, MAX_FOUND);
         for (int i = 0; i < count; i++) /* so that none forks while others are killed */
             kill(below[i], SIGSTOP);
         for (int i = 0; i < count; i++)
-            kill(below[i], SIGKILL);
-        pid_t pid = waitpid(-1, NULL, count > 0 ? 0 : WNOHANG);
+            refused = (kill(below[i], SIGKILL) && errno == EPERM) || refused;
+        pid_t pid = waitpid(-1, NULL, count > 0 && !refused ? 0 : WNOHANG);
         for (; pid > 0; pid = waitpid(-1, NULL, WNOHANG))
             ended++;
+        if (refused)
+            return -1;
         if (pid < 0)
             return ended; /* no child is left, hence no descendant */
     }

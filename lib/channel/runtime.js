@@ -22,7 +22,10 @@ const lacksLoopPoller = lacks('no-uv-poll', !isNode);
 /** Atomics.load() writes, and so ends a process that loads from read-only memory. This is the case in JavaScriptCore. */
 const lacksReadOnlyAtomics = lacks('no-read-only-atomics', versions.bun !== undefined || versions.v8 === undefined);
 
+/** Bun emits 'beforeExit' again and again as long as there is an immediate, even if it is unreferenced. */
+const keepsImmediates = versions.bun !== undefined;
+
 /** Buffers are allowed only over memory that the runtime has allocated, as in Electron. @param {boolean} has did the addon get another one? */
 const lacksExternalBuffers = (has) => lacks('no-external-buffers', !has);
 
-module.exports = { isNode, lacksExternalBuffers, lacksLoopPoller, lacksReadOnlyAtomics };
+module.exports = { isNode, keepsImmediates, lacksExternalBuffers, lacksLoopPoller, lacksReadOnlyAtomics };

@@ -4,6 +4,7 @@
 // how long messages take, so that readings are about CHECK_MS apart. It is read after each call of the user's code, because that of
 // the last message says nothing about that of the next.
 const { callUnreferenced, now, setImmediate } = require('./clock.js');
+const { keepsImmediates } = require('./runtime.js');
 
 const TURN_MS = 0.12; // about two hundred fast round trips; a turn of the event loop takes about 10 µs and three system calls
 const CHECK_MS = 0.05;
@@ -39,6 +40,7 @@ class SlowOnes extends Set {
 }
 
 /** @type {any} starts the next turn */ let immediate;
+let isImmediate = false; // it was started
 let isProgramEnding = false; // see programEnds()
 
 let stride = 1; // messages between two readings of the clock
@@ -97,8 +99,14 @@ const isTimeLeft = () => (--left > 1 ? !spent : readClock());
  * @returns {number} its time
  */
 function start() {
-  immediate = setImmediate(begin); // even if the budget is never spent
-  if (queued.size + slow.size === 0) immediate?.unref?.();
+  if (queued.size + slow.size > 0) {
+    keepAlive();
+  } else if (keepsImmediates) {
+    callUnreferenced(begin, 1);
+  } else {
+    startImmediate(); // even if the budget is never spent
+    immediate?.unref?.();
+  }
   bells = 0;
   bellsMs = 0;
   turns++;
@@ -107,8 +115,20 @@ function start() {
   return readAt;
 }
 
+function startImmediate() {
+  immediate = setImmediate(begin);
+  isImmediate = true;
+}
+
+/** The next turn begins even if nothing else keeps the process alive. */
+function keepAlive() {
+  if (isImmediate) immediate?.ref?.();
+  else startImmediate();
+}
+
 /** Start a new turn. */
 function begin() {
+  isImmediate = false;
   endsAt = 0;
   isProgramEnding = false;
   beginBudget();
@@ -333,7 +353,7 @@ function resumeNext(resumable) {
   (resumable.isSlow ? slow : queued).add(resumable);
   // If the clock has not been read in this turn, fix its end now, so that the next turn is sure to start.
   if (endsAt === 0) start();
-  else immediate?.ref?.();
+  else keepAlive();
 }
 
 /** `resumable` keeps the process alive from now on. If it is to be resumed, that must happen even if nothing else does. @param {Resumable} resumable */

@@ -9,7 +9,7 @@ import { forgetRecording, readAddress, recordingName, writeAddress } from './add
 import { buildFilter, listenToFilter, showCount, showFilter } from './filter-form.js';
 import { filters, matchingEvents, NO_FILTER } from './model/filter.js';
 import { momentAfter } from './model/recording.js';
-import { shortened, spokenText, summaryOf } from './model/text.js';
+import { fitted, spokenText, summaryOf } from './model/text.js';
 import { fetchRecording, knownRecordings, readRecording } from './open.js';
 
 /**
@@ -72,8 +72,8 @@ function show(opened) {
   parts.recording.hidden = false;
   parts.opener.open = false;
   byId('opener-title').textContent = 'Open another recording';
-  parts.title.textContent = shortened(opened.about.title, 200);
-  document.title = `${shortened(opened.about.title, 80)} · crossings`;
+  parts.title.textContent = fitted(opened.about.title, 200);
+  document.title = `${fitted(opened.about.title, 80)} · crossings`;
   byId('summary').textContent = summaryOf(opened);
   const { recordedAt, machine } = opened.about;
   const when = recordedAt === null ? '' : `Recorded on ${dateTime(recordedAt)}`;
@@ -88,7 +88,7 @@ function show(opened) {
   byId('stuck-title').textContent = opened.stuck?.deadlock ? 'Why it hangs' : 'What it was waiting for';
   parts.stuck.classList.toggle('deadlock', opened.stuck?.deadlock === true);
   showParagraphs(byId('notes'), opened.about.notes);
-  byId('stuck-text').textContent = shortened(opened.stuck?.text ?? '', 2000);
+  byId('stuck-text').textContent = fitted(opened.stuck?.text ?? '', 2000);
   parts.waits.recording = opened;
   parts.lanes.recording = opened;
   parts.list.recording = opened;

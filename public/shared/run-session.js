@@ -101,8 +101,20 @@ export function runSession({ listeners, route, showSavedRuns }) {
     }
   }
 
-  byId('cancel').addEventListener('click', (/** @type {MouseEvent} */ event) => {
-    if (event.detail > 1) return; // the second click of a double click on Start, which was in the same place
+  // Start and Cancel are in the same place. The second click of a double click, or a key that is held down, is not meant for the other one.
+  const isSecond = (/** @type {Event} */ event) =>
+    event instanceof KeyboardEvent ? event.repeat : event instanceof MouseEvent && event.detail > 1;
+  for (const type of ['click', 'keydown'])
+    byId('run-controls').addEventListener(
+      type,
+      (/** @type {Event} */ event) => {
+        if (!isSecond(event)) return;
+        event.preventDefault();
+        event.stopPropagation();
+      },
+      { capture: true },
+    );
+  byId('cancel').addEventListener('click', () => {
     if (live) call(`/api/runs/${live.id}/cancel`, { method: 'POST' }).catch(report);
   });
   return { isLive, liveIsShown, showControls, follow, start };

@@ -4,7 +4,7 @@ import { counted, duration } from '../../shared/format.js';
 import { argsOf, payloadOf } from '../model/event-texts.js';
 import { ASLEEP, DECODED, FAILED, LINE_REASONS, NEVER_RETURNED, PAYLOAD, SIGNAL, STEP } from '../model/flags.js';
 import { bytesOf, hexLines, textOf, visibleText } from '../model/payload.js';
-import { fitted, fitting, laneName, resultText, shortened } from '../model/text.js';
+import { fitted, fitting, laneName, resultText } from '../model/text.js';
 
 /** @typedef {import('../model/types.js').Recording} Recording */
 
@@ -174,7 +174,7 @@ function sourceOf({ files, file, line, lineReason, sources }, event) {
   if (file[event] < 0) return [];
   const name = files[file[event]];
   const reason = LINE_SENTENCES[LINE_REASONS[lineReason[event]]];
-  const place = `${shortened(name, 200)}, line ${line[event]}`;
+  const place = `${fitted(name, 200)}, line ${line[event]}`;
   const title = h('p', { class: 'source-title soft' }, reason ? `${place}, which ${reason}` : place);
   if (!Object.hasOwn(sources, name)) return [title];
   const lines = sources[name].split('\n', line[event] + AROUND);

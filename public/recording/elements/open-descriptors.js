@@ -3,7 +3,7 @@
 import { h } from '../../shared/dom.js';
 import { duration } from '../../shared/format.js';
 import { groupBy, openAt, otherEnds } from '../model/descriptors.js';
-import { manyProcesses, processName, shortened } from '../model/text.js';
+import { fitted, manyProcesses, processName } from '../model/text.js';
 
 /**
  * @typedef {import('../model/types.js').Recording} Recording
@@ -75,8 +75,8 @@ export class OpenDescriptors extends HTMLElement {
     const recording = /** @type {Recording} */ (this.recording);
     const { name } = recording.objects[one.object];
     const onclick = () => this.dispatchEvent(new CustomEvent('object', { detail: one.object, bubbles: true }));
-    const title = `Show only the events of ${shortened(name, 100)}`;
-    const button = h('button', { type: 'button', class: 'link', title, onclick }, shortened(name, 100));
+    const title = `Show only the events of ${fitted(name, 100)}`;
+    const button = h('button', { type: 'button', class: 'link', title, onclick }, fitted(name, 100));
     return h(
       'tr',
       {},
@@ -93,7 +93,7 @@ function aboutText({ name, kind, listens, local, remote }, end) {
   const which = end === 'both' ? '' : end === 'read' || end === 'write' ? `${end} end` : end;
   const parts = [name.toLowerCase().includes(kind.toLowerCase()) || kind === 'file' ? '' : kind, which, address];
   const said = parts.filter(Boolean).join(', ');
-  return said && `, ${shortened(said, 160)}`;
+  return said && `, ${fitted(said, 160)}`;
 }
 
 /** @param {Recording} recording @param {ReturnType<OtherEnds>} found @param {Descriptor} one */

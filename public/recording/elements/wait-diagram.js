@@ -1,6 +1,6 @@
 // <wait-diagram>: who sleeps in which call on which object, held by whom, as a drawing and as sentences.
 import { h } from '../../shared/dom.js';
-import { processName, shortened } from '../model/text.js';
+import { fitted, processName } from '../model/text.js';
 import { waitGraph } from '../model/waits.js';
 
 /**
@@ -102,8 +102,8 @@ function box(recording, { kind, pid, object }, { x, y }) {
       height: BOX.height,
       rx: process ? 4 : BOX.height / 2,
     }),
-    s('text', { x, y: y - 4, class: 'waits-name' }, shortened(first, 18)),
-    s('text', { x, y: y + 13, class: 'waits-kind' }, shortened(second, 20)),
+    s('text', { x, y: y - 4, class: 'waits-name' }, fitted(first, 18)),
+    s('text', { x, y: y + 13, class: 'waits-kind' }, fitted(second, 20)),
   );
 }
 
@@ -129,7 +129,7 @@ function arrow(a, b, text, waits) {
   return [
     s('line', { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: waits ? 'waits-for' : 'held-by' }),
     s('polygon', { points: `${to.x},${to.y} ${tip(0.4, 11)} ${tip(-0.4, 11)}`, class: 'waits-tip' }),
-    s('text', { x: middle.x, y: level ? middle.y - 9 : middle.y + 4, class: 'waits-text' }, shortened(text, 14)),
+    s('text', { x: middle.x, y: level ? middle.y - 9 : middle.y + 4, class: 'waits-text' }, fitted(text, 14)),
   ];
 }
 
@@ -137,7 +137,7 @@ function arrow(a, b, text, waits) {
 export function waitText(recording, { pid, tid, call, object, fd, heldBy }) {
   const thread = tid === pid ? '' : `, thread ${tid},`;
   const number = fd === null ? '' : ` (fd ${fd})`;
-  const on = recording.objects[object] ? ` on ${shortened(recording.objects[object].name, 80)}${number}` : '';
+  const on = recording.objects[object] ? ` on ${fitted(recording.objects[object].name, 80)}${number}` : '';
   const holders = heldBy.slice(0, 6).map((holder) => {
     const who = holder.pid === pid ? 'itself' : processName(recording, holder.pid);
     if (holder.tid !== null) return `thread ${holder.tid}`;

@@ -25,7 +25,7 @@ function endText({ about }) {
     case 'limit':
       return ' It was stopped because it reached a limit of processes, threads or descriptors.';
     default:
-      return about.ended ? ` It ended: ${shortened(about.ended, 80)}.` : '';
+      return about.ended ? ` It ended: ${fitted(about.ended, 80)}.` : '';
   }
 }
 
@@ -41,7 +41,7 @@ export function summaryOf(recording) {
   ];
   const made = parts.length > 1 ? `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}` : parts[0];
   const threads = lanes.length > processes.length ? ` and ${counted(lanes.length, 'thread')}` : '';
-  const who = about.command ? `“${shortened(about.command, 120)}”` : `The demo “${shortened(about.title, 120)}”`;
+  const who = about.command ? `“${fitted(about.command, 120)}”` : `The demo “${fitted(about.title, 120)}”`;
   const dropped =
     about.dropped > 0
       ? ` ${counted(about.dropped, 'later call')} ${about.dropped === 1 ? 'is' : 'are'} not in the recording.`
@@ -52,9 +52,6 @@ export function summaryOf(recording) {
 
 /** @param {number} count */
 export const manyProcesses = (count) => `${count.toLocaleString('en-US')} process${count === 1 ? '' : 'es'}`;
-
-/** @param {string} text @param {number} most */
-export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 const ODD = 4; // plain characters; to lay out an odd one takes longer than that
 
@@ -82,15 +79,15 @@ export function fitted(text, most) {
 /** "node 12", or "node 12, thread 15" for a thread that is not the first. @param {Recording} recording @param {number} lane */
 export function laneName({ lanes, processes }, lane) {
   const { pid, tid, main, name, process } = lanes[lane];
-  const program = shortened(processes[process].name, 40);
+  const program = fitted(processes[process].name, 40);
   if (main) return `${program} ${pid}`.trim();
-  return `${program} ${pid}, thread ${tid}${name && name !== processes[process].name ? ` ${shortened(name, 40)}` : ''}`.trim();
+  return `${program} ${pid}, thread ${tid}${name && name !== processes[process].name ? ` ${fitted(name, 40)}` : ''}`.trim();
 }
 
 /** The same in short: "node 12", "libuv-worker 15". @param {Recording} recording @param {number} lane */
 export function laneLabel({ lanes, processes }, lane) {
   const { tid, main, name, process } = lanes[lane];
-  return `${shortened((main ? processes[process].name : name) || 'thread', 40)} ${main ? lanes[lane].pid : tid}`;
+  return `${fitted((main ? processes[process].name : name) || 'thread', 40)} ${main ? lanes[lane].pid : tid}`;
 }
 
 /** For a narrow column, in which the end may be cut: "12 node". @param {Recording} recording @param {number} lane */
@@ -98,7 +95,7 @@ export const idFirst = (recording, lane) => laneLabel(recording, lane).replace(/
 
 /** @param {Recording} recording @param {number} pid */
 export const processName = ({ processes }, pid) =>
-  `${shortened(processes.find((process) => process.pid === pid)?.name ?? '', 40)} ${pid}`.trim();
+  `${fitted(processes.find((process) => process.pid === pid)?.name ?? '', 40)} ${pid}`.trim();
 
 /** As strace prints it: "read(3<pipe A>, 64)". @param {Recording} recording @param {number} event */
 export function callText(recording, event) {
@@ -121,5 +118,5 @@ export function spokenText(recording, event) {
   const { flags, t, names, name, lane } = recording;
   const result = resultText(recording, event);
   const sleep = flags[event] & ASLEEP ? ', asleep' : '';
-  return `${laneName(recording, lane[event])}: ${names[name[event]]}${result ? `, ${shortened(result, 80)}` : ''}${sleep}, at ${duration(t[event])}`;
+  return `${laneName(recording, lane[event])}: ${names[name[event]]}${result ? `, ${fitted(result, 80)}` : ''}${sleep}, at ${duration(t[event])}`;
 }
