@@ -5,6 +5,10 @@
 
 #include <uv.h>
 
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
 // Weak: a runtime without these functions loads the addon all the same.
 #pragma weak napi_get_uv_event_loop
 #pragma weak uv_close
@@ -16,6 +20,43 @@
 #pragma weak uv_unref
 
 namespace {
+
+struct Pollers;
+
+struct Watch {
+    uv_poll_t poll;
+    Pollers *pollers = nullptr;
+    napi_env env = nullptr;
+    napi_ref callback = nullptr;
+    bool closing = false;
+};
+
+// All pollers of one environment. They share a cleanup hook, which stays until the environment ends: in Node, removing
+// one keeps the event loop alive for another turn, so clients that come and go would keep an unreferenced server alive.
+struct Pollers {
+    napi_env env = nullptr;
+    napi_async_cleanup_hook_handle hook = nullptr;
+    bool ending = false;
+    std::unordered_set<Watch *> open; // until libuv has closed them
+};
+
+std::mutex mutex;
+std::unordered_map<napi_env, Pollers> environments;
+
+Pollers &PollersOf(napi_env env) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return environments[env];
+}
+
+// The environment may go on ending: libuv has closed all of them.
+void Finish(Pollers &pollers) {
+    napi_async_cleanup_hook_handle hook = pollers.hook;
+    {
+        std::lock_guard<std::mutex> lock(mutex);
+        environments.erase(pollers.env);
+    }
+    napi_remove_async_cleanup_hook(hook);
+}
 
 class LoopPoller : public Napi::ObjectWrap<LoopPoller> {
   public:
@@ -47,20 +88,17 @@ class LoopPoller : public Napi::ObjectWrap<LoopPoller> {
         watch_->poll.data = watch_;
         napi_create_reference(env, info[1], 1, &watch_->callback);
         uv_unref(reinterpret_cast<uv_handle_t *>(&watch_->poll));
-        napi_add_async_cleanup_hook(env, &LoopPoller::EnvironmentEnds, watch_, &watch_->hook);
+        Pollers &pollers = PollersOf(env);
+        pollers.env = env;
+        if (!pollers.hook)
+            napi_add_async_cleanup_hook(env, &LoopPoller::EnvironmentEnds, &pollers, &pollers.hook);
+        pollers.open.insert(watch_);
+        watch_->pollers = &pollers;
         uv_poll_start(&watch_->poll, UV_READABLE | UV_DISCONNECT, &LoopPoller::Readable);
         Ref(); // alive until close(), because the event loop refers to it
     }
 
   private:
-    struct Watch {
-        uv_poll_t poll;
-        napi_env env = nullptr;
-        napi_ref callback = nullptr;
-        napi_async_cleanup_hook_handle hook = nullptr;
-        bool closing = false;
-    };
-
     static void Readable(uv_poll_t *poll, int, int) {
         auto *watch = static_cast<Watch *>(poll->data);
         Napi::Env env(watch->env);
@@ -85,13 +123,21 @@ class LoopPoller : public Napi::ObjectWrap<LoopPoller> {
         uv_poll_stop(&watch->poll);
         uv_close(reinterpret_cast<uv_handle_t *>(&watch->poll), [](uv_handle_t *handle) {
             auto *closed = static_cast<Watch *>(handle->data);
-            napi_remove_async_cleanup_hook(closed->hook);
+            Pollers &pollers = *closed->pollers;
+            pollers.open.erase(closed);
             delete closed;
+            if (pollers.ending && pollers.open.empty())
+                Finish(pollers);
         });
     }
 
     static void EnvironmentEnds(napi_async_cleanup_hook_handle, void *data) {
-        Stop(static_cast<Watch *>(data));
+        Pollers &pollers = *static_cast<Pollers *>(data);
+        pollers.ending = true;
+        if (pollers.open.empty())
+            return Finish(pollers);
+        for (Watch *watch : pollers.open) // libuv closes them later
+            Stop(watch);
     }
 
     void RefLoop(const Napi::CallbackInfo &) {

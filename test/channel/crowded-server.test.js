@@ -122,6 +122,29 @@ describe('a server that listens and is referenced keeps its process alive', () =
   });
 });
 
+// Each closed one kept the event loop alive for another turn: clients that came and went kept an unreferenced server's process alive.
+test('unreferenced pollers that come and go do not keep the process alive', async () => {
+  const script = `
+    const { native } = require(${JSON.stringify(join(root, 'lib', 'channel', 'native.js'))});
+    const poll = () => {
+      const poller = new native.LoopPoller(0, () => {
+        poller.close();
+        poll();
+      });
+    };
+    poll();
+    setTimeout(() => console.log('ready'), 100);`;
+  const program = watch(spawn(process.execPath, ['-e', script]));
+  closing({
+    async close() {
+      program.child.kill('SIGKILL'); // does nothing if the test has passed
+      await program.ended;
+    },
+  });
+  program.child.stdin?.write('always readable');
+  expect(await program.ended).toEqual({ ...success, output: 'ready\n' });
+});
+
 /** Connects and says nothing. @param {string} path @returns {Promise<number>} the descriptor */
 async function connectSilently(path) {
   for (;;) {
