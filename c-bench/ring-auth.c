@@ -14,7 +14,7 @@
 
 static int ends[2] = {-1, -1}; /* a socket pair, over which the processes exchange their regions and their keys */
 static uint32_t capacity;
-static struct region mine, peer;
+static struct region mine = {.fd = -1}, peer = {.fd = -1};
 static struct ring_writer writer;
 static struct ring_reader reader;
 static struct ring_auth sent, received; /* the key of each direction, and how many frames there were */

@@ -13,7 +13,7 @@
 #define CAPACITY (256u << 10) /* bytes; larger if fewer than four messages fit */
 
 static int ends[2] = {-1, -1}; /* the doorbell, a socket pair: ends[side] belongs to that side */
-static struct region regions[2];
+static struct region regions[2] = {{.fd = -1}, {.fd = -1}};
 static struct ring_writer writers[2];
 static struct ring_reader readers[2];
 

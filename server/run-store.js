@@ -151,7 +151,8 @@ class RunStore {
   #find(id) {
     const found = this.#status(id);
     if (!found?.isFile() || found.size > MAX_FILE_BYTES) return null;
-    return { id, mtimeMs: found.mtimeMs, stamp: `${found.mtimeMs} ${found.size}` };
+    const { mtimeMs, ctimeMs, ino, size } = found; // programs that copy files may set the first one
+    return { id, mtimeMs, stamp: `${mtimeMs} ${ctimeMs} ${ino} ${size}` };
   }
 
   /** @param {string} id */

@@ -1,7 +1,7 @@
 'use strict';
 // Answers of the lab that take long to compute: they are computed once, one at a time, and not endlessly many wait.
 const { randomUUID } = require('node:crypto');
-const { writeFileSync } = require('node:fs');
+const { utimesSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { Answers, MAX_KEPT_BYTES } = require('../server/answers.js');
 const { Comparisons } = require('../server/comparisons.js');
@@ -147,6 +147,16 @@ describe('the lab', () => {
       state: 'cancelled',
     });
     expect((await lab.ask(`/api/runs/${id}`)).body).toMatchObject({ id, state: 'cancelled' });
+  });
+
+  test('notices another file with the same size and time', async () => {
+    const id = save();
+    const time = new Date('2026-01-02T03:04:05Z');
+    utimesSync(join(lab.folder, `${id}.json`), time, time);
+    expect((await lab.ask(`/api/runs/${id}/file?format=json`)).body.startedAt).toBe(shipped.startedAt);
+    save(id, { startedAt: '2026-02-03T04:05:06.700Z' });
+    utimesSync(join(lab.folder, `${id}.json`), time, time);
+    expect((await lab.ask(`/api/runs/${id}/file?format=json`)).body.startedAt).toBe('2026-02-03T04:05:06.700Z');
   });
 
   test('compares two runs once, and reads runs that cannot be compared once', async () => {

@@ -292,6 +292,7 @@ class Pump {
    */
   #endWaits() {
     const connection = this.#connection;
+    this.#pause?.resume();
     /** @type {unknown} made once it is needed: this is called in each turn until everything is read */ let made = null;
     const error = () => (made ??= connection.error());
     if (!connection.isReadable && this.receivers.size > 0) this.receivers.rejectAll(error()); // of a call during which the channel was closed

@@ -2,7 +2,7 @@
 // How the end of a process treats what was sent in its last tick.
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
-const { channelPair } = require('../../lib/index.js');
+const { channelPair, openChannel } = require('../../lib/index.js');
 const { closing, library, newPath, runScript, success } = require('./support.js');
 
 test('what was sent in the tick that calls process.exit() is published', async () => {
@@ -139,3 +139,20 @@ test.each(['end.send("last")', 'end.waitForRoom()'])(
       expect(await runScript(script).ended).toEqual({ ...success, output: 'settled\n' });
   },
 );
+
+test('close() ends the pauses of an unreferenced channel', async () => {
+  const { port, channel } = channelPair();
+  const [end, other] = await Promise.all([channel, openChannel(port.take())]);
+  closing(other);
+  end.unref();
+  const until = performance.now() + 3;
+  let pending = end.send('first');
+  while (performance.now() < until) pending = end.send('more');
+  let settled = false;
+  pending.then(() => {
+    settled = true;
+  });
+  end.close();
+  for (let i = 0; i < 10; i++) await null;
+  expect(settled).toBe(true);
+});
