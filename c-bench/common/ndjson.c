@@ -2,7 +2,6 @@
 #include "ndjson.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,13 +10,9 @@ static int buffered;  /* lines are flushed by the caller */
 static int first = 1; /* the next member is the first of its object or array */
 
 static void check_output(void) {
-    bool failed = ferror(stdout); /* an earlier write: errno is of something else by now */
-    if (!fflush(stdout) && !failed)
+    if (!fflush(stdout) && !ferror(stdout))
         return;
-    if (failed)
-        fputs("Cannot write all results to standard output.\n", stderr);
-    else
-        perror("Cannot write all results to standard output");
+    perror("Cannot write all results to standard output");
     _exit(1); /* a handler of atexit() may not call exit() */
 }
 

@@ -184,6 +184,7 @@ test('close() after a close() that failed because the stack was full closes the 
     const { channelPair, openChannel } = require(${library});
     const { readdirSync } = require('node:fs');
     process.on('unhandledRejection', () => {});
+    setInterval(() => {}, 1000); // waiting for \`closed\` does not keep the process alive
     (async () => {
       const open = () => readdirSync('/proc/self/fd').length;
       const bad = [];

@@ -5,7 +5,6 @@ import { Texts } from './event-texts.js';
 import { ASLEEP, DECODED, FAILED, LINE_REASONS, NEVER_RETURNED, PAYLOAD, SIGNAL, STEP } from './flags.js';
 import { lanesOf } from './lanes.js';
 import { LIMITS } from './limits.js';
-import { fitted } from './text.js';
 
 /** @typedef {import('./types.js').Recording} Recording */
 
@@ -67,7 +66,7 @@ function payloadText(payload) {
   };
   const fields = Object.entries(payload).slice(0, 20);
   const text = JSON.stringify(Object.fromEntries(fields.map(([key, value]) => [shown(key), shown(value)])));
-  return fitted(text, most);
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
 /** The objects that the arguments and the result name: "3<pipe:[17]>". @param {any} event @param {Map<string, number>} index */
