@@ -58,7 +58,7 @@ const outcomeOf = (call, options) =>
 
 const refused = { ...success, output: 'ERR_NOT_AUTHORIZED\n' };
 
-// The file was looked at before and after connecting. Whoever could exchange it in between had the client of another user.
+// The client looked at the file before and after it connected. A user who exchanged it in between could pose as the server.
 testAsOther(`a server of another user is refused, even if the file at its path is ours${reason}`, async () => {
   const path = strangePath();
   await strangeServer(path);
