@@ -163,6 +163,12 @@ describe('where a filter refuses kill(),', () => {
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(REASON) });
   });
 
+  test('a confined program that hangs ends when its time is up', () => {
+    const args = ['--confine', '--no-namespaces', '--limit-ms', 300, '09-spin-or-sleep/hang'];
+    const { status, stderr } = runUnkillable('crossings-lessons', args);
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('Cannot confine the program') });
+  });
+
   test('crossings-count says which methods are permitted', () => {
     expect(runUnkillable('crossings-count', ['--probe'])).toMatchObject({ status: 0, events: [{ type: 'methods' }] });
   });
