@@ -6,7 +6,7 @@ const { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } = require(
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { testInCi } = require('./in-ci.js');
-const { until } = require('./support.js');
+const { isAlive, until } = require('./support.js');
 
 const script = join(__dirname, 'long', 'run.js');
 const folder = mkdtempSync(join(tmpdir(), 'runs-'));
@@ -50,15 +50,6 @@ function run(...args) {
 
 /** The process that the part started, once it has noted its id. */
 const sleeperId = () => Number(readFileSync(sleeperFile, 'utf8'));
-
-/** @param {number} pid */
-function isAlive(pid) {
-  try {
-    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z');
-  } catch {
-    return false;
-  }
-}
 
 test('the list names the parts of this project', () => {
   const { status, stdout } = spawnSync(process.execPath, [script, '--list'], { encoding: 'utf8' });

@@ -5,7 +5,7 @@ const { spawnSync } = require('node:child_process');
 const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const { built, eventsOf } = require('./support.js');
+const { built, eventsOf, isAlive, until } = require('./support.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'no-fork-'));
 const library = join(folder, 'no-fork.so');
@@ -167,6 +167,37 @@ describe('where a filter refuses kill(),', () => {
     const args = ['--confine', '--no-namespaces', '--limit-ms', 300, '09-spin-or-sleep/hang'];
     const { status, stderr } = runUnkillable('crossings-lessons', args);
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('Cannot confine the program') });
+  });
+
+  test('a recording ends when its time is up, and the program with it', async () => {
+    const args = [
+      '--output',
+      1,
+      '--timeout',
+      1,
+      '--',
+      process.execPath,
+      '-e',
+      'console.error(process.pid); setInterval(() => {}, 1000)',
+    ];
+    const { status, stderr, events } = runUnkillable('crossings-trace', args);
+    expect([status, events.at(-1)]).toMatchObject([0, { type: 'end', why: 'timeout', signal: 9 }]);
+    expect(Number(stderr)).toBeGreaterThan(0);
+    await until(() => !isAlive(Number(stderr)));
+  });
+
+  test('a recording ends at its limit of threads', () => {
+    const { status, events } = runUnkillable('crossings-trace', [
+      '--output',
+      1,
+      '--tasks',
+      2,
+      '--',
+      process.execPath,
+      '-e',
+      '',
+    ]);
+    expect([status, events.at(-1)]).toMatchObject([0, { type: 'end', why: 'limit' }]);
   });
 
   test('crossings-count says which methods are permitted', () => {

@@ -102,6 +102,15 @@ async function untilNothingIsLeft(before) {
   );
 }
 
+/** Is a process there that has not ended? @param {number} pid */
+function isAlive(pid) {
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
 /** Waits until a condition holds. Jest's time limit ends a wait that never succeeds. @param {() => boolean} condition */
 async function until(condition) {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -112,6 +121,7 @@ module.exports = {
   cli,
   cliEach,
   eventsOf,
+  isAlive,
   leftovers,
   ourProcesses,
   root,

@@ -6,7 +6,18 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { recordTrace } = require('../lib/trace/record.js');
 const { toTraceEvents } = require('../lib/trace/perfetto.js');
-const { built, cli, eventsOf, leftovers, root, run, start, until, untilNothingIsLeft } = require('./support.js');
+const {
+  built,
+  cli,
+  eventsOf,
+  isAlive,
+  leftovers,
+  root,
+  run,
+  start,
+  until,
+  untilNothingIsLeft,
+} = require('./support.js');
 
 const MECHANISMS = ['ring', 'shm-spin', 'shm-sem', 'pipe', 'uds', 'tcp'];
 const allowed = run('crossings-demo', ['--trace', 'pipe']).status === 0;
@@ -165,15 +176,6 @@ testWhereAllowed('where ptrace is refused it says what to do, and leaves nothing
 function family(pid) {
   const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
   return [pid, ...stdout.split('\n').filter(Boolean).map(Number).flatMap(family)];
-}
-
-/** @param {number} pid */
-function isAlive(pid) {
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 describe('a killed process leaves nothing behind:', () => {

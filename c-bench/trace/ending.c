@@ -18,6 +18,7 @@
 #define TICK_MS 100
 #define QUIET_NS 1000000000ULL /* without any stop: the reader is told what all threads wait for */
 #define GRACE_NS 500000000ULL  /* between SIGTERM and SIGKILL */
+#define LAST_NS 2000000000ULL  /* after that, if the system refuses to kill; see check_ending() */
 
 static volatile sig_atomic_t interrupted, deadlocked;
 static const char *reason; /* NULL: it is not being ended */
@@ -63,10 +64,13 @@ const char *reason_of_ending(void) {
     return reason ? reason : "exited";
 }
 
-static void signal_all(int signal) {
+/* False: the system refuses it, such as a filter of system calls. */
+static bool signal_all(int signal) {
+    bool permitted = true;
     for (const struct tracee *tracee = next_tracee(NULL); tracee; tracee = next_tracee(tracee))
-        if (signal == SIGKILL || tracee->tid == tracee->pid)
-            kill(tracee->pid, signal);
+        if ((signal == SIGKILL || tracee->tid == tracee->pid) && kill(tracee->pid, signal) && errno != ESRCH)
+            permitted = false;
+    return permitted;
 }
 
 static void begin_ending(const char *why, int signal, uint64_t dropped) {
@@ -91,11 +95,8 @@ bool check_ending(uint64_t last_ns, uint64_t dropped) {
     uint64_t now_ns = monotonic_ns();
     if (front->in_step)
         return now_ns < limit_ns;
-    if (reason) {
-        if (now_ns > kill_ns)
-            signal_all(SIGKILL);
-        return true;
-    }
+    if (reason) /* what is not killed here ends with the tracer (PTRACE_O_EXITKILL) */
+        return now_ns <= kill_ns || signal_all(SIGKILL) || now_ns <= kill_ns + LAST_NS;
     if (interrupted)
         begin_ending("interrupted", SIGTERM, dropped);
     else if (deadlocked && reported_ns > last_ns)

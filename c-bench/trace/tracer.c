@@ -7,6 +7,7 @@
  * time that the tracer needs to record it.
  */
 #include "../common/clock.h"
+#include "../common/gate.h"
 #include "../common/ndjson.h"
 #include "../common/ptrace.h"
 #include "../common/syscalls.h"
@@ -145,6 +146,11 @@ static void resume(struct tracee *tracee, const struct stop *stop) {
     resume_tracee(tracee->tid, stop->status, stop->signal);
 }
 
+static void end_child(pid_t pid) {
+    if (kill_child(pid))
+        waitpid(pid, NULL, __WALL);
+}
+
 /* ---- Waiting for stops ---- */
 
 /* Get the next stop; `flags` as for waitpid(). Returns 1; 0 if there is none now; -1 if no process is left. */
@@ -231,8 +237,7 @@ int watch_all(const struct front *chosen_front, const struct trace_limits *chose
     struct tracee *tracee = add(first, monotonic_ns());
     if (!tracee) {
         print_error("ERR_SYSTEM", "Cannot read the status of the program in /proc: %s.", strerror(errno));
-        kill(first, SIGKILL);
-        waitpid(first, NULL, __WALL);
+        end_child(first);
         return -1;
     }
     resume(tracee, &(struct stop){.tid = first, .status = status});
@@ -251,8 +256,12 @@ int watch_all(const struct front *chosen_front, const struct trace_limits *chose
                 resume(tracee, &stops[i]);
         }
         last_ns = count > 0 ? monotonic_ns() : last_ns;
-        if (!check_ending(last_ns, dropped_calls))
+        if (check_ending(last_ns, dropped_calls))
+            continue;
+        if (front->in_step)
             return -1;
+        first_status = first_status == -1 ? SIGKILL : first_status; /* with which it ends with the tracer */
+        break;
     }
     if (!front->in_step) {
         end_escaped();
@@ -270,7 +279,6 @@ bool attach(pid_t pid, int *status) {
         waitpid(pid, status, __WALL) == pid && WIFSTOPPED(*status))
         return true;
     print_error("ERR_PTRACE_REFUSED", refused, strerror(errno));
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, __WALL);
+    end_child(pid);
     return false;
 }
