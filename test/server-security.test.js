@@ -80,6 +80,28 @@ test.each(['127.0.0.1:PORT', 'localhost:PORT', '[::1]:PORT', 'LOCALHOST:PORT'])(
   },
 );
 
+// A thousand of them took 5 ms in each request, of which hundreds may arrive in one turn of the event loop.
+test('cookies that cannot be the token are not compared with it', () => {
+  const crypto = require('node:crypto');
+  const work = jest.fn();
+  /** @type {typeof import('../server/security.js').tokenCheck} */ let tokenCheck = () => () => false;
+  jest.isolateModules(() => {
+    jest.doMock('node:crypto', () => ({
+      ...crypto,
+      createHash: (/** @type {string} */ name) => work() ?? crypto.createHash(name),
+      timingSafeEqual: (/** @type {Buffer} */ a, /** @type {Buffer} */ b) => work() ?? crypto.timingSafeEqual(a, b),
+    }));
+    tokenCheck = require('../server/security.js').tokenCheck;
+  });
+  jest.dontMock('node:crypto');
+  const hasToken = tokenCheck('A'.repeat(43), 'crossings-1');
+  const hasCookies = (/** @type {string} */ text) => hasToken(/** @type {any} */ ({ headers: { cookie: text } }));
+  expect(hasCookies('crossings-1=A; crossings-1; '.repeat(500))).toBe(false);
+  expect(work).not.toHaveBeenCalled();
+  expect(hasCookies(`${'crossings-1=A; '.repeat(500)}crossings-1=${'A'.repeat(43)}`)).toBe(true);
+  expect(work).toHaveBeenCalledTimes(1);
+});
+
 describe('without the token, /api answers and starts nothing:', () => {
   const cookie = (/** @type {string} */ value) => ({ 'x-crossings-token': undefined, cookie: value });
   test.each([
@@ -89,6 +111,9 @@ describe('without the token, /api answers and starts nothing:', () => {
     ['its beginning', () => ({ 'x-crossings-token': lab.token.slice(0, -1) })],
     ['one that is longer', () => ({ 'x-crossings-token': `${lab.token}A` })],
     ['a cookie with a wrong one', () => cookie(`crossings-${lab.port}=${'A'.repeat(43)}`)],
+    ['a cookie with its beginning', () => cookie(`crossings-${lab.port}=${lab.token.slice(0, -1)}`)],
+    ['a cookie with one that is longer', () => cookie(`crossings-${lab.port}=${lab.token}A; a=b`)],
+    ['a cookie of a longer name', () => cookie(`a-crossings-${lab.port}=${lab.token}`)],
     ['the cookie of another port', () => cookie(`crossings-1=${lab.token}`)],
   ])('%s', async (_what, headers) => {
     const paths = ['/api/mechanisms', '/api/runs', '/api/traces/pipe', '/api/nothing', '/api'];
