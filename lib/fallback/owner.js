@@ -1,17 +1,23 @@
 'use strict';
 // Connects only to servers of this user. Where the kernel cannot be asked who is at the other end of a socket, its file tells: it
 // belongs to the user that made it. Somebody who can write to the folder may put another file there between two looks at it.
-const { stat } = require('node:fs/promises');
+const { statSync } = require('node:fs');
 const { CrossingsError } = require('../channel/errors.js');
 const { isWindows } = require('./paths.js');
 const { peerOf, tryConnecting } = require('./sockets.js');
 
-/** The user that a socket's file belongs to; null if there is none. @param {string} path */
-const ownerOf = (path) =>
-  stat(path).then(
-    (file) => file.uid,
-    () => null,
-  );
+/**
+ * The user that a socket's file belongs to; null if there is none. At once, as the kernel connects: Node's threads may be busy for as long
+ * as the program likes.
+ * @param {string} path
+ */
+function ownerOf(path) {
+  try {
+    return statSync(path).uid;
+  } catch {
+    return null;
+  }
+}
 
 /**
  * Connect once, to a server that the handshake will check, or whose file belongs to this user, unless the options allow others. The owner
@@ -23,12 +29,12 @@ const ownerOf = (path) =>
  */
 async function tryConnectingToOwn(path, { allowOtherUsers }) {
   if (allowOtherUsers || isWindows) return tryConnecting(path);
-  const before = await ownerOf(path);
+  const before = ownerOf(path);
   const socket = await tryConnecting(path);
   if (typeof socket === 'string') return socket;
   if (peerOf(socket) !== null) return socket; // startHandshake() refuses another user
   const own = process.geteuid?.();
-  const after = await ownerOf(path);
+  const after = ownerOf(path);
   if (before === own && (after === own || after === null)) return socket;
   socket.destroy();
   const stranger = [before, after].find((uid) => uid !== null && uid !== own);

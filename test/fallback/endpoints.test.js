@@ -501,3 +501,26 @@ test('a server on a relative path, too long if absolute, removes its file after 
   expect(readdirSync(deep)).toEqual([]);
   rmSync(parent, { recursive: true });
 });
+
+// The owner of the file was asked for on one of Node's threads, without a time limit.
+test('connect() needs none of the threads that a program keeps busy', async () => {
+  const pipe = newPath();
+  spawnSync('mkfifo', [pipe]);
+  const script = `
+    const { open } = require('node:fs');
+    const { connect, listen } = require(${library});
+    const SOCKET = { transport: 'socket' };
+    open(${JSON.stringify(pipe)}, () => {}); // until somebody writes
+    (async () => {
+      const server = await listen(${JSON.stringify(newPath())}, SOCKET);
+      await connect(server.path, SOCKET);
+      const { code } = await connect(${JSON.stringify(newPath())}, { ...SOCKET, timeout: 100 }).catch((error) => error);
+      console.log(code);
+      process.kill(process.pid, 'SIGKILL'); // exit() would wait for the thread
+    })();`;
+  expect(await run(script, { UV_THREADPOOL_SIZE: '1' }).ended).toEqual({
+    status: null,
+    signal: 'SIGKILL',
+    output: 'ERR_TIMEOUT\n',
+  });
+});
