@@ -2,8 +2,8 @@
 // What this JavaScript runtime allows. The channel is written for Node; Bun and Deno each lack something that it uses.
 //
 // For tests, the internal variable CROSSINGS_RUNTIME makes Node behave as if it lacked the same. It is a comma-separated list of
-// no-uv-poll, no-read-only-atomics, no-external-buffers, and refuse-external-buffers, which makes the addon refuse them even if a
-// caller asks for them (native/addon/regions.cc).
+// no-uv-poll, no-read-only-atomics, no-idle-immediates, no-external-buffers, and refuse-external-buffers, which makes the addon refuse
+// them even if a caller asks for them (native/addon/regions.cc).
 
 const { versions } = process;
 const isNode = versions.bun === undefined && versions.deno === undefined && !('Deno' in globalThis);
@@ -23,7 +23,7 @@ const lacksLoopPoller = lacks('no-uv-poll', !isNode);
 const lacksReadOnlyAtomics = lacks('no-read-only-atomics', versions.bun !== undefined || versions.v8 === undefined);
 
 /** Bun emits 'beforeExit' again and again as long as there is an immediate, even if it is unreferenced. */
-const keepsImmediates = versions.bun !== undefined;
+const keepsImmediates = lacks('no-idle-immediates', versions.bun !== undefined);
 
 /** Buffers are allowed only over memory that the runtime has allocated, as in Electron. @param {boolean} has did the addon get another one? */
 const lacksExternalBuffers = (has) => lacks('no-external-buffers', !has);

@@ -41,6 +41,7 @@ class SlowOnes extends Set {
 
 /** @type {any} starts the next turn */ let immediate;
 let isImmediate = false; // it was started
+let isTimed = false; // a timer was started, which begins the next turn if nothing else does
 let isProgramEnding = false; // see programEnds()
 
 let stride = 1; // messages between two readings of the clock
@@ -102,9 +103,9 @@ function start() {
   if (queued.size + slow.size > 0) {
     keepAlive();
   } else if (keepsImmediates) {
-    callUnreferenced(begin, 1);
+    startTimer();
   } else {
-    startImmediate(); // even if the budget is never spent
+    if (!isImmediate) startImmediate(); // even if the budget is never spent
     immediate?.unref?.();
   }
   bells = 0;
@@ -118,6 +119,18 @@ function start() {
 function startImmediate() {
   immediate = setImmediate(begin);
   isImmediate = true;
+}
+
+/** At most one at a time: the timers of many turns would all begin turns, one after another, and other timers would have to wait. */
+function startTimer() {
+  if (isTimed) return;
+  callUnreferenced(beginByTimer, 1);
+  isTimed = true;
+}
+
+function beginByTimer() {
+  isTimed = false;
+  if (!isImmediate) begin();
 }
 
 /** The next turn begins even if nothing else keeps the process alive. */

@@ -135,3 +135,34 @@ test('a runtime without external buffers and without room for copies says so, an
     ),
   });
 });
+
+// Where an immediate would keep 'beforeExit' coming (Bun), a timer begins the next turn. There was one more of them in each turn, and each
+// pass over the timers took longer than the one before.
+test('where turns are begun by timers, at most one of them waits', async () => {
+  const script = `
+    const timers = require('node:timers');
+    const { setTimeout: start } = timers;
+    let waiting = 0, most = 0;
+    timers.setTimeout = function setTimeout(call, ms) {
+      most = Math.max(most, ++waiting);
+      return start(() => { waiting--; call(); }, ms);
+    };
+    Function.prototype.toString = () => '[native code]'; // the library takes it for Node's own
+    const { channelPair, openChannel } = require(${library});
+    const { channel, port } = channelPair({ wait: 'spin' });
+    const opening = openChannel(port.take());
+    Promise.all([channel, opening]).then(([a, b]) => {
+      waiting = most = 0;
+      a.receive();
+      let turns = 0;
+      setImmediate(function next() {
+        if (++turns < 1000) return setImmediate(next);
+        console.log(most);
+        process.exit();
+      });
+    });`;
+  const { ended } = watch(
+    spawn(process.execPath, ['-e', script], { env: { ...process.env, CROSSINGS_RUNTIME: 'no-idle-immediates' } }),
+  );
+  expect(await ended).toEqual({ status: 0, signal: null, output: '1\n' });
+});
