@@ -41,6 +41,7 @@ bool handshake_works_over(int fd) {
 
 void handshake_close(int fd) {
     int reason = errno;
+    disposal_retry();
     shutdown(fd, SHUT_RDWR); /* the peer sees the end now, and can send nothing more */
     if (disposal_empty(fd))
         close(fd);

@@ -184,6 +184,7 @@ enum handshake_status listener_open(const char *path, bool others, bool unlocked
 
 void listener_close_socket(int fd) {
     int client;
+    disposal_retry();
     shutdown(fd, SHUT_RD); /* no client can connect any more */
     while ((client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
         handshake_close(client);

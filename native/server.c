@@ -254,6 +254,7 @@ static crossings_status accept_next(crossings_server *server, int timeout_ms, in
 
 crossings_status crossings_accept(crossings_server *server, int timeout_ms, crossings_channel **channel) {
     int cancellation = hold_cancellation();
+    disposal_retry();
     crossings_status status = accept_next(server, timeout_ms, cancellation, channel);
     allow_cancellation(cancellation);
     return status;

@@ -14,8 +14,8 @@ void admit_signals(bool admitted);
 bool is_ending(void);
 /* True when its processes are killed, also those that begin now. */
 bool is_killing(void);
-/* Look at the limits and the signals. `last_ns`: the last stop. False: stop tracing, because a demo's time is up, or the
- * program cannot be killed. */
+/* Look at the limits and the signals. `last_ns`: the last stop. False: stop tracing, because a demo's time is up, or
+ * the program cannot be killed. */
 bool check_ending(uint64_t last_ns, uint64_t dropped);
 /* A thread beyond the limit: end it, and the program. */
 void end_too_many(pid_t tid, uint64_t dropped);
