@@ -74,7 +74,7 @@ export interface Waiting {
   signal?: AbortSignal | undefined;
 }
 
-/** A read-only view of a message in the peer's memory. It is valid until the callback returns. */
+/** A read-only view of a message in the peer's memory. It is valid until the callback returns or closes the channel. */
 export interface Cursor {
   /** Bytes. */
   readonly length: number;

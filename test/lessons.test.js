@@ -22,6 +22,14 @@ const confine = (command, options = []) =>
 /** @param {any[]} events @param {string} type */
 const of = (events, type) => events.filter((event) => event.type === type);
 
+// It was ignored: the program ran for as long as --timeout says.
+test('a recording of a confined program has one limit of time', () => {
+  const args = ['--confine', '--limit-ms', '2000', '--trace', '01-kernel/calls'];
+  const { status, stdout, stderr } = run('crossings-lessons', args);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr).toBe('--limit-ms and --trace cannot be used together: the limit of a recording is --timeout.\n');
+});
+
 describe.each([
   ['in namespaces', []],
   ['without namespaces', ['--no-namespaces']],

@@ -23,7 +23,8 @@ static const char usage[] =
     "Run a program of a lesson or a pitfall, such as: crossings-lessons 01-kernel/calls\n"
     "\n"
     "  --confine        run it with limits, isolated from other processes; print lines of JSON\n"
-    "  --limit-ms N     end it after N milliseconds, 100 to 600000 (default 20000); with --confine\n"
+    "  --limit-ms N     end it after N milliseconds, 100 to 600000 (default 20000); with --confine,\n"
+    "                   without --trace\n"
     "  --memory-mb N    its memory in MiB, 16 to 65536 (default 1024); with --confine\n"
     "  --no-namespaces  do not try to create namespaces; with --confine\n"
     "  --exec           NAME is the path of another program, such as node; with --confine\n"
@@ -78,14 +79,17 @@ int main(int argument_count, char **arguments) {
         {"help", no_argument, NULL, HELP},
         {0},
     };
-    bool confine = false, executes = false;
+    bool confine = false, executes = false, limited = false;
     struct confinement how = {.limit_ms = 20000, .memory_mb = 1024};
     struct trace_limits trace = DEFAULT_LIMITS;
     trace.tasks = MOST_TASKS;
     for (int option; (option = getopt_long(argument_count, arguments, "+", options, NULL)) != -1;) {
         switch (option) {
         case CONFINE: confine = true; break;
-        case LIMIT: how.limit_ms = (int)read_count("--limit-ms", optarg, 100, 600000); break;
+        case LIMIT:
+            limited = true;
+            how.limit_ms = (int)read_count("--limit-ms", optarg, 100, 600000);
+            break;
         case MEMORY: how.memory_mb = (int)read_count("--memory-mb", optarg, 16, 65536); break;
         case PLAIN: how.plain = true; break;
         case EXEC: executes = true; break;
@@ -110,6 +114,8 @@ int main(int argument_count, char **arguments) {
         refuse("Unknown program \"%s\". Run crossings-lessons --list to see the programs.", how.argv[0]);
     if (how.trace && !confine)
         refuse("--trace records confined programs only: add --confine.");
+    if (how.trace && limited)
+        refuse("--limit-ms and --trace cannot be used together: the limit of a recording is --timeout.");
     if (how.trace && fcntl(trace.output, F_GETFD) < 0)
         refuse("--output must be an open descriptor, as in 3>FILE; got %d, which is not open.", trace.output);
     if (how.trace) /* the tracer ends the program; the guard ends a tracer that does not */

@@ -46,6 +46,7 @@ class Channel {
   /** @type {(state: typeof STATE_NAMES[number]) => void} */ #resolveClosed = () => {};
   /** @type {Promise<void> | undefined} */ #closing;
   /** @type {Set<import('node:stream').Duplex>} */ #streams = new Set();
+  /** @type {ReadCursor | null} of the last tryRead() */ #cursor = null;
 
   /**
    * Use listen(), connect(), channelPair() or openChannel().
@@ -234,13 +235,15 @@ class Channel {
 
   /**
    * Read the next message in place, without copying it.
-   * @param {(message: ReadCursor) => void} read called synchronously with a cursor that is valid until it returns
+   * @param {(message: ReadCursor) => void} read called synchronously with a cursor that is valid until it returns or closes the channel
    * @returns {boolean} false if no message has arrived
    */
   tryRead(read) {
     if (typeof read !== 'function') invalidArgument('read', 'a function', read);
-    const readMessage = (/** @type {Uint8Array} */ bytes, /** @type {number} */ from, /** @type {number} */ size) =>
-      readWith(new Cursor(bytes, from, size), read);
+    const readMessage = (/** @type {Uint8Array} */ bytes, /** @type {number} */ from, /** @type {number} */ size) => {
+      this.#cursor = new Cursor(bytes, from, size);
+      readWith(this.#cursor, read);
+    };
     if (this.#arrivals.hasInbox) {
       this.#arrivals.readFromInbox(readMessage);
       return true;
@@ -456,6 +459,7 @@ class Channel {
   }
 
   #close() {
+    this.#cursor?.leave(); // the memory that it reads is released
     const sent = this.#connection.close();
     this.#arrivals.clear();
     this.#pump.run(); // no call is pending any more: leave the waiting phase

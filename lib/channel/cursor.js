@@ -6,7 +6,7 @@ const { isUint8Array } = require('node:util').types;
 const { CrossingsError } = require('./errors.js');
 const { invalidArgument, shown } = require('./options.js');
 
-/** Read-only access to one message, valid until the callback that received it returns. Offsets are bytes. */
+/** Read-only access to one message, valid until the callback that received it returns or the channel is closed. Offsets are bytes. */
 class Cursor {
   /** @type {Uint8Array | null} */ #bytes;
   /** @type {DataView} */ #view;
@@ -27,7 +27,8 @@ class Cursor {
   }
 
   #memory() {
-    if (!this.#bytes) throw new CrossingsError('ERR_CLOSED', 'Cursor used after its callback returned.');
+    if (!this.#bytes)
+      throw new CrossingsError('ERR_CLOSED', 'Cursor used after its callback returned or its channel was closed.');
     return this.#bytes;
   }
 
@@ -105,7 +106,7 @@ class Cursor {
     );
   }
 
-  /** Invalidate the cursor after its callback has returned. */
+  /** Invalidate the cursor. */
   leave() {
     this.#bytes = null;
     this.#view = new DataView(new ArrayBuffer(0));

@@ -1,6 +1,6 @@
 'use strict';
 // tryRead: reading a message in place, without copying it.
-const { crossings, errorWith, pair } = require('./support.js');
+const { crossings, errorWith, pair, pause } = require('./support.js');
 
 test('a cursor reads numbers, text and byte ranges in place', async () => {
   const [a, b] = await pair();
@@ -48,6 +48,26 @@ test('a cursor throws ERR_CLOSED after its callback has returned', async () => {
   expect(() => escaped.getUint8(0)).toThrow(errorWith('ERR_CLOSED'));
   expect(() => escaped.toString()).toThrow(errorWith('ERR_CLOSED'));
 });
+
+// It read zeros: the memory had been released.
+test.each(['in the ring', 'in the inbox'])(
+  'a cursor of a message %s throws ERR_CLOSED after close()',
+  async (where) => {
+    const [a, b] = await pair();
+    a.trySend('x');
+    if (where === 'in the inbox') b.request('y').catch(() => {}); // looks for the response behind the message
+    await pause(0);
+    let read = false;
+    b.tryRead((/** @type {any} */ cursor) => {
+      b.close();
+      expect(() => cursor.getUint8(0)).toThrow(errorWith('ERR_CLOSED'));
+      expect(() => cursor.toString()).toThrow(errorWith('ERR_CLOSED'));
+      expect(() => cursor.copy(Buffer.alloc(1))).toThrow(errorWith('ERR_CLOSED'));
+      read = true;
+    });
+    expect(read).toBe(true);
+  },
+);
 
 test('a message is consumed even when the callback throws', async () => {
   const [a, b] = await pair();
