@@ -55,6 +55,8 @@ test.each([
   ['count', 'true'],
   ['demo', 'pipe'],
   ['gates'],
+  ['lessons', '--list'],
+  ['lessons', '--help'],
   ['prove', '--list'],
   ['sweep', '--help'],
   ['trace', '--help'],

@@ -100,8 +100,14 @@ int main(int argument_count, char **arguments) {
         case TASKS: trace.tasks = read_count("--tasks", optarg, 1, MOST_TASKS); break;
         case PAYLOAD: trace.payload_bytes = read_count("--payload", optarg, 0, MAX_PAYLOAD_BYTES); break;
         case PARENT: read_parent(optarg); break;
-        case LIST: list(); return 0;
-        case HELP: fputs(usage, stdout); return 0;
+        case LIST:
+            check_output_at_exit();
+            list();
+            return 0;
+        case HELP:
+            check_output_at_exit();
+            fputs(usage, stdout);
+            return 0;
         default: return 2; /* getopt has printed an error */
         }
     }

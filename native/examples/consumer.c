@@ -27,8 +27,10 @@ int main(int count, char **arguments) {
         char message[4096];
         size_t size;
         status = crossings_receive(channel, message, sizeof message, &size, -1);
-        if (status == CROSSINGS_OK)
-            printf("%.*s\n", (int)size, message);
+        if (status == CROSSINGS_OK) {
+            fwrite(message, 1, size, stdout); /* not printf(): a message may contain NUL */
+            putchar('\n');
+        }
     }
     crossings_close(channel);
     if (status != CROSSINGS_END) {

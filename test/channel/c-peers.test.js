@@ -33,6 +33,15 @@ test('a Node producer feeds a C consumer', async () => {
   expect(output).toBe(Array.from({ length: 5000 }, (_, i) => `line ${i}\n`).join(''));
 });
 
+test('a C consumer prints a message with NUL bytes whole', async () => {
+  const path = newPath();
+  const consumer = startExample('crossings-consumer', path);
+  const channel = closing(await connect(path));
+  await channel.send('a\0b');
+  await channel.close();
+  expect(await consumer.ended).toMatchObject({ status: 0, output: 'a\0b\n' });
+});
+
 test('a C consumer reports that its peer died, and fails', async () => {
   const path = newPath();
   const consumer = startExample('crossings-consumer', path);
