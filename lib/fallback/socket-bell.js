@@ -155,7 +155,8 @@ class SocketBell {
 
   /** A write that is on its way keeps the process alive by itself only in Node. */
   #keep() {
-    if (this.#isStopped || this.#socket.destroyed) return; // Node would wait for its connection, each time with a listener more
+    // Node would wait for its connection, each time with a listener more. In Bun, a socket has ended before it is destroyed.
+    if (this.#isStopped || this.#socket.destroyed || this.#socket.pending) return;
     if (!this.#isReferenced && !this.#sender.isBusy) this.#socket.unref();
     else this.#socket.ref();
   }

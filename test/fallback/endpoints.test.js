@@ -174,6 +174,16 @@ test('what arrives before the early bytes are taken comes after them', async () 
   take.mockRestore();
 });
 
+// In Bun, a socket that has ended is not destroyed yet, and each call would add a listener for its connection, as in Node.
+test.each(['destroyed', 'pending'])('a socket that is %s is not asked to keep the process alive', (state) => {
+  const [mine, theirs] = [1, 2].map(() => createMemory(65536, null, { isReleased: false }));
+  const [ref, unref] = [jest.fn(), jest.fn()];
+  const socket = /** @type {any} */ ({ [state]: true, ref, unref });
+  const bell = new SocketBell(socket, mine, theirs, Buffer.alloc(0));
+  for (const yes of [true, false]) bell.keepAlive(yes);
+  expect(ref.mock.calls.length + unref.mock.calls.length).toBe(0);
+});
+
 describe('the socket file', () => {
   test('of a dead server is replaced, and a living server and other files are not', async () => {
     const path = newPath();
