@@ -226,8 +226,15 @@ static crossings_status accept_next(crossings_server *server, int timeout_ms, in
         allow_cancellation(cancellation);
         int ready = poll(polled, (nfds_t)server->count + 1, any_waits ? 0 : remaining_ms(until));
         hold_cancellation();
-        if (ready < 0 && errno != EINTR)
+        if (ready < 0 && errno == EINVAL && server->count > 0) {
+            /* More than the limit of descriptors, which the program has lowered. */
+            drop(take_handshake(server, find_victim(server, -1)));
+            continue;
+        }
+        if (ready < 0 && errno != EINTR) {
+            sleep_before_retry(); /* the program may call this again at once, and poll() fail each time */
             return CROSSINGS_SYSTEM;
+        }
         if (ready == 0 && remaining_ms(deadline) == 0)
             return CROSSINGS_TIMEOUT;
         if (ready < 0 || (ready == 0 && !any_waits))

@@ -57,6 +57,8 @@ class Answers {
 
   /** @template {Buffer | Refusal} T @param {string} key @param {T} answer */
   #keep(key, answer) {
+    const former = this.#kept.get(key); // if two have made it: all who had asked for the first one have disconnected
+    this.#bytes -= former === undefined ? 0 : sizeOf(former);
     this.#kept.set(key, answer);
     this.#bytes += sizeOf(answer);
     for (const [oldest, old] of this.#kept) {
@@ -130,4 +132,4 @@ function remember(describe) {
   };
 }
 
-module.exports = { Answers, MAX_KEPT_BYTES, remember };
+module.exports = { Answers, MAX_KEPT_BYTES, REFUSAL_BYTES, remember };

@@ -9,6 +9,7 @@
 const MAX_STRANGERS = 512; // a client is safe if fewer arrive between its connection and its first request
 const MAX_MEMBERS = 640;
 const MAX_BODY_BYTES = 16 << 10; // of a request
+const MAX_UNREAD_BYTES = 64 << 20; // of all answers to members; one answer has at most a few MiB
 const SLICE_BYTES = 2048; // parsed before looking whether the connection is still wanted
 const IDLE_MS = 120_000; // longer than any request takes to be answered; streams of events are exempt
 
@@ -35,6 +36,13 @@ const INVALID = {
 function laziest(sockets) {
   const [first, ...others] = sockets;
   return others.reduce((worst, socket) => (socket.writableLength > worst.writableLength ? socket : worst), first);
+}
+
+/** What their clients have not read yet. @param {Set<Socket>} sockets */
+function unreadBytes(sockets) {
+  let bytes = 0;
+  for (const socket of sockets) bytes += socket.writableLength;
+  return bytes;
 }
 
 /**
@@ -96,8 +104,9 @@ class Connections {
     if (this.#strangers.size > MAX_STRANGERS) this.#drop(this.#strangers, [...this.#strangers][0]);
   }
 
-  /** The client on this connection has the access token. @param {Socket} socket */
+  /** The client on this connection has the access token, and asks for an answer. @param {Socket} socket */
   admit(socket) {
+    while (unreadBytes(this.#members) > MAX_UNREAD_BYTES) this.#drop(this.#members, laziest(this.#members));
     if (!this.#strangers.delete(socket)) return;
     if (this.#members.size >= MAX_MEMBERS) this.#server.closeIdleConnections();
     for (const member of this.#members) if (member.destroyed) this.#members.delete(member);
@@ -148,6 +157,7 @@ module.exports = {
   MAX_BODY_BYTES,
   MAX_STRANGERS,
   MAX_MEMBERS,
+  MAX_UNREAD_BYTES,
   allowSilence,
   forbidSilence,
 };

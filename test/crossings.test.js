@@ -51,6 +51,15 @@ describe.each(['tracepoint', 'ptrace'])('counted by %s', (method) => {
   });
 });
 
+const testBoth = methods.tracepoint.allowed === 'yes' && methods.ptrace.allowed === 'yes' ? test : test.skip;
+testBoth('both methods count the calls of the command only, and the same', () => {
+  const [tracepoint, ptrace] = ['tracepoint', 'ptrace'].map(
+    (method) => eventsOf(run('crossings-count', ['--method', method, '--', 'sh', '-c', ':']).stdout)[0],
+  );
+  expect(ptrace.byName).toEqual(tracepoint.byName);
+  expect(ptrace.total).toBeGreaterThan(0);
+});
+
 test('a count that fails gives no figure, but a reason', async () => {
   const crossings = await countCrossings('no-such-mechanism', placement, { sizeBytes: 64, countMethod: 'auto' });
   expect(crossings).toMatchObject({ perRoundTrip: null, perMessage: null, method: null, notice: expect.any(String) });

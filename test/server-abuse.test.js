@@ -4,7 +4,7 @@
 const { once } = require('node:events');
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
-const { HTTP_LIMITS, IDLE_MS, MAX_MEMBERS, MAX_STRANGERS } = require('../server/connections.js');
+const { HTTP_LIMITS, IDLE_MS, MAX_MEMBERS, MAX_STRANGERS, MAX_UNREAD_BYTES } = require('../server/connections.js');
 const { MAX_FILE_BYTES, MAX_RUNS } = require('../server/run-store.js');
 const { LIMITS_MS, MAX_ENDED_SESSIONS } = require('../server/runs.js');
 const { MAX_UNSENT_BYTES } = require('../server/subscribers.js');
@@ -255,6 +255,7 @@ test('docs/lab.md states the limits', () => {
     new RegExp(`whole request +\\| ${headersTimeout / 1000} s, ${requestTimeout / 1000} s `),
     new RegExp(`\\| ${IDLE_MS / 1000} s; ${keepAliveTimeout / 1000} s between`),
     new RegExp(`head of a request, body +\\| ${kib(maxHeaderSize)} each`),
+    new RegExp(`have not read +\\| ${MAX_UNREAD_BYTES >> 20} MiB and one answer`),
     new RegExp(`has not read +\\| ${kib(MAX_UNSENT_BYTES)} and`),
     new RegExp(
       `at most ${Object.values(LIMITS_MS)

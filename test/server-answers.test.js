@@ -3,7 +3,8 @@
 const { randomUUID } = require('node:crypto');
 const { utimesSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
-const { Answers, MAX_KEPT_BYTES } = require('../server/answers.js');
+const { setImmediate: nextTurn } = require('node:timers/promises');
+const { Answers, MAX_KEPT_BYTES, REFUSAL_BYTES } = require('../server/answers.js');
 const { Comparisons } = require('../server/comparisons.js');
 const { CostlyWork, MOST_WAITING } = require('../server/costly-work.js');
 const { HttpError } = require('../server/http-error.js');
@@ -64,6 +65,25 @@ describe('an answer that others may make', () => {
     expect(String(await answers.shared('a', async () => 'text'))).toBe('text');
     expect(await Promise.all(asked)).toEqual([null, null]);
     expect(String(await answers.shared('a', /** @type {any} */ (stopped)))).toBe('text');
+  });
+
+  // Each such refusal left less room, until nothing was kept any more.
+  test('counts once among those that are kept, although it is refused twice', async () => {
+    const answers = new Answers();
+    const refused = async () => {
+      await nextTurn();
+      throw new HttpError(400, 'ERR_USAGE', 'no');
+    };
+    const keys = Array.from({ length: MAX_KEPT_BYTES / REFUSAL_BYTES + 1 }, (_, i) => `refused ${i}`);
+    for (const key of keys) {
+      const client = new AbortController();
+      const first = answers.shared(key, refused, client.signal);
+      client.abort();
+      await Promise.allSettled([first, answers.shared(key, refused)]);
+    }
+    const compute = jest.fn(() => 'text');
+    for (let i = 0; i < 2; i++) answers.now('a', compute);
+    expect(compute).toHaveBeenCalledTimes(1);
   });
 });
 

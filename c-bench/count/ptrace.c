@@ -32,7 +32,7 @@ static long own_signal(int status) {
 }
 
 static int finish(pid_t command, struct tally *tally, char *reason) {
-    for (;;) {
+    for (bool begun = false;;) { /* when the command is executed, as with the tracepoint */
         int status;
         uint64_t number;
         pid_t pid = waitpid(-1, &status, __WALL);
@@ -46,7 +46,8 @@ static int finish(pid_t command, struct tally *tally, char *reason) {
             return status;
         if (!WIFSTOPPED(status))
             continue;
-        if (WSTOPSIG(status) == SYSCALL_STOP && is_entry(pid, &number))
+        begun = begun || status >> 16 == PTRACE_EVENT_EXEC;
+        if (begun && WSTOPSIG(status) == SYSCALL_STOP && is_entry(pid, &number))
             tally_add(tally, number);
         resume_tracee(pid, status, own_signal(status));
     }

@@ -22,7 +22,8 @@ static const char usage[] =
     "usage: crossings-count [--method auto|tracepoint|ptrace] [--] COMMAND [ARGUMENT...]\n"
     "Count, by name, the system calls that COMMAND and its children make. Prints one line of JSON.\n"
     "\n"
-    "  --method M     tracepoint, ptrace, or auto: the first that is permitted (default auto)\n"
+    "  --method M     tracepoint, ptrace, or auto: the first that is permitted (default auto).\n"
+    "                 ptrace ends processes that outlive COMMAND\n"
     "  --parent PID   end when the parent process, which must be PID, ends\n"
     "  --probe        print which methods this machine permits, and exit\n"
     "  --help         print this help and exit\n";

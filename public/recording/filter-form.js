@@ -54,7 +54,7 @@ export function buildFilter(recording) {
       ),
     ];
   });
-  controls.who.replaceChildren(any('all'), ...who.slice(0, 4 * MOST_OPTIONS));
+  controls.who.replaceChildren(any('all'), ...who.slice(0, MOST_OPTIONS));
   controls.object.replaceChildren(
     any('all'),
     ...objects.map(({ index, count }) =>

@@ -225,6 +225,20 @@ static void a_server_closes_descriptors_that_wait(void) {
     wait_until_closed(fd);
 }
 
+/* poll() refused more descriptors than the limit, at once and each time. */
+static void a_server_goes_on_if_the_program_lowers_its_limit_of_descriptors(void) {
+    enum { CLIENTS = 8, LIMIT = 4 };
+    crossings_server *server;
+    crossings_channel *channel;
+    EXPECT(crossings_listen(path, NULL, &server) == CROSSINGS_OK);
+    for (int i = 0; i < CLIENTS; i++)
+        connect_silently();
+    EXPECT(crossings_accept(server, 50, &channel) == CROSSINGS_TIMEOUT);
+    EXPECT(setrlimit(RLIMIT_NOFILE, &(struct rlimit){LIMIT, 4096}) == 0);
+    EXPECT(crossings_accept(server, 50, &channel) == CROSSINGS_TIMEOUT);
+    crossings_unlisten(server);
+}
+
 static void *retry(void *unused) {
     for (;;)
         disposal_retry();
@@ -527,6 +541,8 @@ static const struct test tests[] = {
     {"the memfd of a refused hello is closed by another thread", the_memfd_of_a_refused_hello_is_closed_elsewhere},
     {"a memfd with record locks is closed by another thread", a_memfd_with_locks_is_closed_elsewhere},
     {"descriptors for which there was no thread are closed later", descriptors_that_wait_are_closed_later},
+    {"a server goes on if the program lowers its limit of descriptors",
+     a_server_goes_on_if_the_program_lowers_its_limit_of_descriptors},
     {"a server closes descriptors that wait for a thread", a_server_closes_descriptors_that_wait},
     {"a server waits for descriptors that are being closed", a_server_waits_for_descriptors_that_are_being_closed},
     {"a forked child that is the first to dispose of something does not wait",
