@@ -49,7 +49,9 @@ static inline int remaining_ms(uint64_t deadline) {
 }
 
 static inline void sleep_before_retry(void) {
+    int reason = errno;
     nanosleep(&(struct timespec){.tv_nsec = RETRY_MS * 1000000L}, NULL);
+    errno = reason;
 }
 
 /* Wait until a descriptor is readable, or may be. False: the time is over. poll() can fail for ever, for example in a

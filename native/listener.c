@@ -173,13 +173,15 @@ enum handshake_status listener_open(const char *path, bool others, bool unlocked
     keep_to_folder(&address, listener);
     listener->fd = new_socket();
     status = listener->fd < 0 ? HANDSHAKE_SYSTEM : bind_and_listen(&address, others, listener);
-    if (status == HANDSHAKE_OK) {
-        flock(listener->folder, LOCK_UN);
+    int reason = errno;
+    flock(listener->folder,
+          LOCK_UN); /* not by close(): a child that was forked meanwhile has a copy of the descriptor */
+    errno = reason;
+    if (status == HANDSHAKE_OK)
         return status;
-    }
     if (listener->fd >= 0)
         give_up(listener->fd, status);
-    return give_up(listener->folder, status); /* which unlocks it */
+    return give_up(listener->folder, status);
 }
 
 void listener_close_socket(int fd) {

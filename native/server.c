@@ -185,6 +185,7 @@ static crossings_status accept_client(crossings_server *server, crossings_channe
             return CROSSINGS_AGAIN;
         if (server->count > 0)
             return make_room(server, result); /* silent clients hold the descriptors */
+        sleep_before_retry();                 /* the program may call this again at once */
     }
     if (accepted == HANDSHAKE_AGAIN)
         sleep_before_retry(); /* another process has accepted the client, or a filter of system calls hides it */

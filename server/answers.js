@@ -29,7 +29,8 @@ class Coming {
     const leave = () => {
       if (--this.#waiting === 0) this.#stopping.abort();
     };
-    disconnected?.addEventListener('abort', leave, { once: true });
+    if (disconnected?.aborted) leave();
+    else disconnected?.addEventListener('abort', leave, { once: true });
   }
 }
 

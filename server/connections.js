@@ -104,9 +104,13 @@ class Connections {
     if (this.#strangers.size > MAX_STRANGERS) this.#drop(this.#strangers, [...this.#strangers][0]);
   }
 
+  /** Many answers can be made between two requests, so this is done after each of them. */
+  #limitUnread() {
+    while (unreadBytes(this.#members) > MAX_UNREAD_BYTES) this.#drop(this.#members, laziest(this.#members));
+  }
+
   /** The client on this connection has the access token, and asks for an answer. @param {Socket} socket */
   admit(socket) {
-    while (unreadBytes(this.#members) > MAX_UNREAD_BYTES) this.#drop(this.#members, laziest(this.#members));
     if (!this.#strangers.delete(socket)) return;
     if (this.#members.size >= MAX_MEMBERS) this.#server.closeIdleConnections();
     for (const member of this.#members) if (member.destroyed) this.#members.delete(member);
@@ -136,6 +140,7 @@ class Connections {
     }
     this.#busy.add(socket);
     response.once('close', () => this.#busy.delete(socket));
+    response.once('prefinish', () => this.#limitUnread());
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     if (encoding !== undefined) return refuse(response, 411);
     if (Number(length) > MAX_BODY_BYTES) response.setHeader('connection', 'close'); // it gets its answer, and is not read on

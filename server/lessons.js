@@ -39,14 +39,15 @@ class Lessons {
    * @param {import('../lib/lessons/experiment.js').OnProgress} [onProgress]
    */
   async run(lesson, which, disconnected, onProgress) {
-    const signal = AbortSignal.any([disconnected, this.#closing.signal]);
+    /** @type {AbortSignal | undefined} */ let signal;
     try {
       return await this.#runs.runExclusively('A lesson', () => {
+        signal = AbortSignal.any([disconnected, this.#closing.signal]);
         this.#running = runLesson(lesson, which, { signal, onProgress });
         return this.#running;
       });
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (!signal?.aborted) throw error;
       throw new HttpError(503, 'ERR_CANCELLED', 'The run was canceled.');
     }
   }

@@ -64,22 +64,24 @@ class Pitfalls {
    */
   async run(name, disconnected) {
     const pitfall = find(name);
-    const timeLimit = AbortSignal.timeout(LIMIT_MS);
-    const signal = AbortSignal.any([disconnected, timeLimit, this.#closing.signal]);
+    /** @type {AbortSignal | undefined} */ let timeLimit;
+    /** @type {AbortSignal | undefined} */ let signal;
     try {
       return await this.#runs.runExclusively('A pitfall', () => {
+        timeLimit = AbortSignal.timeout(LIMIT_MS); // not for the requests that are refused: each would be kept for so long
+        signal = AbortSignal.any([disconnected, timeLimit, this.#closing.signal]);
         this.#running = runPitfall(pitfall, { signal });
         return this.#running;
       });
     } catch (error) {
-      if (timeLimit.aborted) {
+      if (timeLimit?.aborted) {
         throw new HttpError(
           503,
           'ERR_TIME_LIMIT',
           `The run was stopped: it reached the limit of ${LIMIT_MS / 1000} s.`,
         );
       }
-      if (signal.aborted) throw new HttpError(503, 'ERR_CANCELLED', 'The run was canceled.');
+      if (signal?.aborted) throw new HttpError(503, 'ERR_CANCELLED', 'The run was canceled.');
       if (error instanceof CrossingsError && !(error instanceof HttpError))
         throw new HttpError(503, error.code, error.message);
       throw error;

@@ -556,6 +556,17 @@ describeInBrowser('a recording of any program', () => {
     await expectAccessible(page);
   });
 
+  // The threads of the first processes took the places of the last processes.
+  test('the filter offers every process of 400, and as many threads as there is room for', async () => {
+    await open(crowd({ processes: 400, events: 3000 }));
+    const values = await page
+      .locator('#filter-who')
+      .evaluate((/** @type {any} */ { options }) => [...options].map(({ value }) => value));
+    expect(values.length).toBe(501);
+    const chosen = values.filter((/** @type {string} */ value) => /^\d+$/.test(value));
+    expect(chosen).toEqual(Array.from({ length: 400 }, (_, i) => String(1000 + 10 * i)));
+  });
+
   test('a message of ordinary length is shown whole', async () => {
     const trace = deadlock();
     trace.events[0].payload = { index: 1, text: 'x'.repeat(3000), more: [1], last: null };

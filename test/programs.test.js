@@ -69,6 +69,14 @@ test.each([
   expect({ status, stderr }).toEqual({ status: 1, stderr: sentence });
 });
 
+// The results were written into a sealed memfd, which had got the number 1. It might have been a socket or a file.
+test('a program that starts without standard output says so, and fails', () => {
+  const options = /** @type {const} */ ({ encoding: 'utf8', timeout: 20_000 });
+  const { status, stderr } = spawnSync('sh', ['-c', 'exec "$1" 0>&- 1>&-', 'sh', built('crossings-gates')], options);
+  const sentence = 'Cannot write all results to standard output: Bad file descriptor\n';
+  expect({ status, stderr }).toEqual({ status: 1, stderr: sentence });
+});
+
 test('a program that cannot be started is reported', () => {
   const { code, message } = failing('#!/no/such/shell\n');
   expect(code).toBe('ERR_PROGRAM');

@@ -67,6 +67,14 @@ describe('an answer that others may make', () => {
     expect(String(await answers.shared('a', /** @type {any} */ (stopped)))).toBe('text');
   });
 
+  test('is not made for a client that has disconnected before it asks', async () => {
+    const gone = new AbortController();
+    gone.abort();
+    const make = (/** @type {AbortSignal} */ signal) =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve(null)));
+    expect(await new Answers().shared('a', /** @type {any} */ (make), gone.signal)).toBeNull();
+  });
+
   // Each such refusal left less room, until nothing was kept any more.
   test('counts once among those that are kept, although it is refused twice', async () => {
     const answers = new Answers();

@@ -2,6 +2,10 @@
 // The lessons over HTTP: the list, a lesson, its runs, and the requests that are refused.
 const { listLessons } = require('../lib/lessons/folders.js');
 const lesson = require('../lib/lessons/lesson.js');
+const pitfalls = require('../lib/lessons/pitfalls.js');
+const { HttpError } = require('../server/http-error.js');
+const { Lessons } = require('../server/lessons.js');
+const { Pitfalls } = require('../server/pitfalls.js');
 const { descendantsOf, startLabHere } = require('./lab.js');
 const { until } = require('./support.js');
 
@@ -80,4 +84,17 @@ test('one program runs at a time, and none is left when the lab closes', async (
   await other.close();
   await first;
   expect(descendantsOf(process.pid)).toEqual([]);
+});
+
+test('a request that is refused because another run is in progress leaves no timer and no listener', async () => {
+  const runs = { runExclusively: async () => Promise.reject(new HttpError(409, 'ERR_BUSY', 'Busy.')) };
+  const disconnected = new AbortController().signal;
+  const [any, timeout] = [jest.spyOn(AbortSignal, 'any'), jest.spyOn(AbortSignal, 'timeout')];
+  await expect(new Lessons(/** @type {any} */ (runs)).run(listLessons()[0], null, disconnected)).rejects.toThrow(
+    'Busy.',
+  );
+  const [{ name }] = pitfalls.listAll().pitfalls;
+  await expect(new Pitfalls(/** @type {any} */ (runs)).run(name, disconnected)).rejects.toThrow('Busy.');
+  expect([any, timeout].map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
+  jest.restoreAllMocks();
 });

@@ -6,6 +6,7 @@ const { get } = require('node:http');
 const { connect, createServer } = require('node:net');
 const { text } = require('node:stream/consumers');
 const { MOST_LOOKS, Opening, userOf } = require('../server/opening.js');
+const { parseQuery } = require('../server/server.js');
 const { version } = require('../package.json');
 const { descendantsOf, startLabHere } = require('./lab.js');
 
@@ -100,6 +101,20 @@ test('cookies that cannot be the token are not compared with it', () => {
   expect(work).not.toHaveBeenCalled();
   expect(hasCookies(`${'crossings-1=A; '.repeat(500)}crossings-1=${'A'.repeat(43)}`)).toBe(true);
   expect(work).toHaveBeenCalledTimes(1);
+});
+
+// Node's own parser throws and catches an error for each name: a stranger's request took 50 ms.
+test('no error is thrown for invalid escapes in a query, and a name that is there twice becomes a list', () => {
+  const thrown = jest.spyOn(globalThis, 'decodeURIComponent');
+  expect({ ...parseQuery('a=%&%=b&c=1&c=2&c=3&d=x+y%20z') }).toEqual({
+    a: '%',
+    '%': 'b',
+    c: ['1', '2', '3'],
+    d: 'x y z',
+  });
+  expect({ ...parseQuery('__proto__=1&token=2') }).toEqual({ ['__proto__']: '1', token: '2' });
+  expect(thrown).not.toHaveBeenCalled();
+  thrown.mockRestore();
 });
 
 describe('without the token, /api answers and starts nothing:', () => {

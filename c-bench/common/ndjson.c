@@ -1,6 +1,7 @@
 /* Writes JSON, as far as these programs need it. */
 #include "ndjson.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,16 @@ static void check_output(void) {
     _exit(1); /* a handler of atexit() may not call exit() */
 }
 
+/* A descriptor that was closed when the program began would be given to the next file or socket, and the results or the
+ * error messages written into that. Nothing can be written to what takes its place, which check_output() reports. */
+static void occupy_standard_descriptors(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+            _exit(1);
+}
+
 void check_output_at_exit(void) {
+    occupy_standard_descriptors();
     atexit(check_output);
 }
 

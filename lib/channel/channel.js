@@ -241,6 +241,7 @@ class Channel {
   tryRead(read) {
     if (typeof read !== 'function') invalidArgument('read', 'a function', read);
     const readMessage = (/** @type {Uint8Array} */ bytes, /** @type {number} */ from, /** @type {number} */ size) => {
+      this.#cursor?.leave(); // if the stack was full when its callback returned
       this.#cursor = new Cursor(bytes, from, size);
       readWith(this.#cursor, read);
     };

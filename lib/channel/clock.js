@@ -49,7 +49,10 @@ const callUnreferenced = areGenuine
       /** @type {any} */ (Atomics).waitAsync(word, 0, 0, ms).value.then(call);
     };
 
+/** A loop that waits for the end of a time ends after so many readings of the clock that were the same: it was stopped. */
+const MOST_EQUAL = 10_000;
+
 /** @type {typeof timers.clearTimeout} */
 const clearTimeout = areGenuine ? timers.clearTimeout : (timer) => timers.clearTimeout(timer);
 
-module.exports = { areGenuine, nextTick, now, setImmediate, setTimeout, clearTimeout, callUnreferenced };
+module.exports = { MOST_EQUAL, areGenuine, nextTick, now, setImmediate, setTimeout, clearTimeout, callUnreferenced };

@@ -7,7 +7,7 @@ const lookout = require('./lookout.js');
 const { ReusedSlab } = require('./reused-slab.js');
 const { throwIfAborted } = require('./signals.js');
 const turn = require('./turn.js');
-const { Group, PENDING } = require('./waiters.js');
+const { Group, PENDING, SERVED } = require('./waiters.js');
 
 const MAX_BATCH_BYTES = 2 ** 20; // copied before other channels, timers and I/O get a turn
 const ENDED = Symbol('ended'); // returned instead of a message after the peer has closed and all its messages have been read
@@ -137,7 +137,16 @@ class Incoming {
     const { receivers } = this.#pump;
     const received =
       group === undefined ? receivers.add(attempt, signal, () => this.#pump.run()) : receivers.addTo(group, attempt);
-    this.#pump.begin(this.#looked);
+    const waiter = receivers.newest;
+    receivers.newest = null;
+    try {
+      this.#pump.begin(this.#looked);
+    } catch (error) {
+      if (waiter !== null && waiter.attempt !== SERVED) {
+        waiter.attempt = SERVED; // it takes no message later
+        throw error;
+      }
+    }
     return received;
   }
 

@@ -6,7 +6,7 @@ const lookout = require('./lookout.js');
 const { bytesOf, isPlain, ofFixedLength } = require('./options.js');
 const { throwIfAborted } = require('./signals.js');
 const turn = require('./turn.js');
-const { PENDING } = require('./waiters.js');
+const { PENDING, SERVED } = require('./waiters.js');
 
 const MAX_SINGLE_SENDS = 32;
 const DONE = Promise.resolve();
@@ -87,9 +87,7 @@ class Outgoing {
     const isFirst = this.#pump.senders.size === 0;
     if ((isFirst || sizeBytes > this.#connection.maxMessageBytes) && attempt() !== PENDING)
       return turn.take() ? DONE : this.#pump.nextTurn();
-    const room = this.#pump.senders.add(attempt, signal, () => this.#pump.run());
-    this.#pump.begin(false);
-    return room;
+    return this.#wait(attempt, signal);
   }
 
   /**
@@ -142,9 +140,23 @@ class Outgoing {
 
   /** @param {Uint8Array} bytes @param {AbortSignal | undefined} signal @returns {Promise<void>} */
   #waitForRoom(bytes, signal) {
-    const attempt = this.#attemptOf(bytes, KIND.MESSAGE, 0, undefined);
-    const sent = this.#pump.senders.add(attempt, signal, () => this.#pump.run());
-    this.#pump.begin(false);
+    return this.#wait(this.#attemptOf(bytes, KIND.MESSAGE, 0, undefined), signal);
+  }
+
+  /** @param {() => unknown} attempt @param {AbortSignal | undefined} signal @returns {Promise<void>} */
+  #wait(attempt, signal) {
+    const { senders } = this.#pump;
+    const sent = senders.add(attempt, signal, () => this.#pump.run());
+    const waiter = senders.newest;
+    senders.newest = null;
+    try {
+      this.#pump.begin(false);
+    } catch (error) {
+      if (waiter !== null && waiter.attempt !== SERVED) {
+        waiter.attempt = SERVED; // it sends nothing later
+        throw error;
+      }
+    }
     return sent;
   }
 

@@ -7,7 +7,7 @@
 // - At zero confidence, the channel sleeps. A short sleep suggests that a look would have been answered. After `backoff`
 //   short sleeps, the channel tries one look. Each failed trial doubles the backoff. Trials therefore become rare where
 //   the peer shares this side's core and cannot answer during a look: on a single core, or on a busy machine.
-const { now } = require('./clock.js');
+const { MOST_EQUAL, now } = require('./clock.js');
 const turn = require('./turn.js');
 
 const LOOKS_BEFORE_CLOCK = 200; // about 2 µs: a peer that is also polling usually answers within this time
@@ -70,6 +70,7 @@ class Pacer {
     const began = now();
     const until = began + this.limitMs;
     let time = began;
+    let equal = 0; // readings
     do {
       for (let i = 0; i < LOOKS_PER_READING; i++) {
         if (end.isReady()) {
@@ -78,7 +79,7 @@ class Pacer {
         }
       }
       time = now();
-    } while (time < until);
+    } while (time < until && (time > began || ++equal < MOST_EQUAL));
     this.lookEnded(false, time - began);
     return false;
   }

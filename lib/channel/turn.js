@@ -11,6 +11,7 @@ const CHECK_MS = 0.05;
 const MAX_BETWEEN_READINGS = 64;
 const FEW_BETWEEN_READINGS = 4; // at most, at the start of a turn: a loop's body may take longer than it did in the turn before
 const MOST_RINGS_MS = 10; // in a turn, see mayRing()
+const MOST_READINGS = 1000; // of the clock in a turn: a test library may have stopped it
 const MEASURED_CALLS = 64; // after one that took long, see CallTimes
 const SLOW_CALLS = 256; // a peer is slow until so many calls in a row were not
 const BELLS_PER_TURN = 32; // at most twice as many; a peer that rings all the time makes one of them take about 20 µs
@@ -86,7 +87,7 @@ function readClock() {
     stride = Math.min(MAX_BETWEEN_READINGS, stride << 1);
   }
   readAt = time;
-  spent = time >= endsAt;
+  spent = time >= endsAt || readings >= MOST_READINGS;
   left = spent ? 0 : stride;
   return !spent;
 }
@@ -355,23 +356,27 @@ const isShared = () => shared || queued.size > 1;
 
 /** Calls `resumable.resume()` in the next turn of the event loop. @param {Resumable} resumable */
 function resumeNext(resumable) {
-  if (queued.has(resumable) || slow.has(resumable)) return;
-  if (resumable.unreferenced) {
+  const isQueued = queued.has(resumable) || slow.has(resumable);
+  if (resumable.unreferenced && !isQueued) {
     // An immediate would keep the process alive.
     if (!isDelaying) delayTurn();
     if (!delayed.has(resumable) && !delayedSlow.has(resumable))
       (resumable.isSlow ? delayedSlow : delayed).add(resumable);
     return;
   }
-  (resumable.isSlow ? slow : queued).add(resumable);
-  // If the clock has not been read in this turn, fix its end now, so that the next turn is sure to start.
+  if (!isQueued) (resumable.isSlow ? slow : queued).add(resumable);
+  // Also if it was queued before: starting the turn failed then if the stack was full. If the clock has not been read in this turn, fix
+  // its end now, so that the next turn is sure to start.
   if (endsAt === 0) start();
   else keepAlive();
 }
 
 /** `resumable` keeps the process alive from now on. If it is to be resumed, that must happen even if nothing else does. @param {Resumable} resumable */
 function reference(resumable) {
-  if (delayed.delete(resumable) || delayedSlow.delete(resumable)) resumeNext(resumable);
+  if (!delayed.has(resumable) && !delayedSlow.has(resumable)) return;
+  resumeNext(resumable);
+  delayed.delete(resumable); // last: the call before it fails if the stack is full
+  delayedSlow.delete(resumable);
 }
 
 /** Fulfilled in the next turn of the event loop. @returns {Promise<void>} */

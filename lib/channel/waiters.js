@@ -31,9 +31,18 @@ const DONE = Promise.resolve();
 /** Returned by an attempt that has to keep waiting. */
 const PENDING = Symbol('pending');
 
+/** The attempt of a call that has been served, or has failed. It takes no message, and sends none. */
+const SERVED = () => undefined;
+
 class Waiters {
   /** @type {InstanceType<typeof Queue<Waiter>>} */ #queue = new Queue();
   /** @type {Waiter | null} */ #served = null; // its attempt is running, unless a vm timeout has ended it
+  /**
+   * That was added last. Its caller sets it to null, and its attempt to SERVED if what follows fails because the stack is full. To call a
+   * function here would fail, too.
+   * @type {Waiter | null}
+   */
+  newest = null;
 
   get size() {
     return this.#queue.size;
@@ -50,6 +59,7 @@ class Waiters {
     return new Promise((resolve, reject) => {
       /** @type {Waiter} */
       const waiter = { attempt, resolve, reject, cleanUp: nothing, group: null, place: null };
+      this.newest = waiter;
       const entry = this.#queue.add(waiter);
       if (signal === undefined) return;
       const abort = (/** @type {unknown} */ reason) => {
@@ -57,11 +67,16 @@ class Waiters {
         reject(reason);
         left();
       };
-      waiter.cleanUp = onAbort(signal, (reason) => {
-        // If decode() has aborted it, its attempt has taken a message: then it leaves the queue with that.
-        if (this.#served === waiter) DONE.then(() => abort(reason));
-        else abort(reason);
-      });
+      try {
+        waiter.cleanUp = onAbort(signal, (reason) => {
+          // If decode() has aborted it, its attempt has taken a message: then it leaves the queue with that.
+          if (this.#served === waiter) DONE.then(() => abort(reason));
+          else abort(reason);
+        });
+      } catch (error) {
+        waiter.attempt = SERVED;
+        throw error;
+      }
     });
   }
 
@@ -74,8 +89,10 @@ class Waiters {
   addTo(group, attempt) {
     return new Promise((resolve, reject) => {
       /** @type {Waiter} */
-      const waiter = { attempt, resolve, reject, cleanUp: nothing, group, place: null };
+      const waiter = { attempt: SERVED, resolve, reject, cleanUp: nothing, group, place: null };
+      this.newest = waiter;
       waiter.place = group.add(this.#queue.add(waiter));
+      waiter.attempt = attempt; // last: the calls before it fail if the stack is full
     });
   }
 
@@ -119,8 +136,10 @@ class Waiters {
         waiter.group?.throwFailure();
         const value = waiter.attempt();
         if (value === PENDING) return;
+        waiter.attempt = SERVED; // first: what follows fails if the stack is full
         waiter.resolve(value);
       } catch (error) {
+        waiter.attempt = SERVED;
         if (entry.isIn) waiter.reject(error); // otherwise the attempt has ended the channel, and rejectAll() has rejected it
       } finally {
         this.#served = null;
@@ -140,6 +159,7 @@ class Waiters {
   /** @param {unknown} error */
   rejectAll(error) {
     for (let entry = this.#queue.first; entry !== null; entry = this.#queue.first) {
+      entry.value.attempt = SERVED;
       this.#remove(entry);
       entry.value.reject(error);
     }
@@ -148,4 +168,4 @@ class Waiters {
 
 function nothing() {}
 
-module.exports = { Group, Waiters, PENDING };
+module.exports = { Group, Waiters, PENDING, SERVED };

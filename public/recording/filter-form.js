@@ -39,13 +39,17 @@ export function buildFilter(recording) {
       return h('option', { value: name }, fitted(name, MOST_NAME) + times(count));
     }),
   );
-  const who = recording.processes.slice(0, MOST_OPTIONS).flatMap(({ pid }, process) => {
+  const processes = recording.processes.slice(0, MOST_OPTIONS);
+  let left = MOST_OPTIONS - processes.length; // every process comes first; what is left is for threads
+  const who = processes.flatMap(({ pid }, process) => {
     const threads = recording.lanes.flatMap((lane, i) => (lane.process === process ? [{ i, tid: lane.tid }] : []));
     const own = h('option', { value: whoValue(pid, null) }, processName(recording, pid));
     if (threads.length < 2) return [own];
+    const shown = threads.slice(0, left);
+    left -= shown.length;
     return [
       own,
-      ...threads.map(({ i, tid }) =>
+      ...shown.map(({ i, tid }) =>
         h(
           'option',
           { value: whoValue(pid, tid) },
@@ -54,7 +58,7 @@ export function buildFilter(recording) {
       ),
     ];
   });
-  controls.who.replaceChildren(any('all'), ...who.slice(0, MOST_OPTIONS));
+  controls.who.replaceChildren(any('all'), ...who);
   controls.object.replaceChildren(
     any('all'),
     ...objects.map(({ index, count }) =>

@@ -4,6 +4,7 @@
 const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
 const vm = require('node:vm');
+const { Pump } = require('../../lib/channel/pump.js');
 const { RingWriter } = require('../../lib/channel/ring-writer.js');
 const { PENDING, Waiters } = require('../../lib/channel/waiters.js');
 const { crossings, errorWith, library, pair, pause, runScript } = require('./support.js');
@@ -209,6 +210,65 @@ test('close() after a close() that failed because the stack was full closes the 
       process.exit();
     })();`;
   const { output } = await runScript(script).ended; // Node writes a note where the stack was full
+  expect(output.slice(output.lastIndexOf('bad: '))).toBe('bad: []');
+});
+
+// They stayed in the queue: the receive() took the next message with it, and the message of the send() was sent.
+test('a receive() that failed because the stack was full takes no message, and such a send() sends none', async () => {
+  const [a, b] = await pair({ capacity: 65536 });
+  const failing = (/** @type {() => Promise<any>} */ call) => {
+    const begin = jest.spyOn(Pump.prototype, 'begin').mockImplementationOnce(() => {
+      throw new RangeError('Maximum call stack size exceeded');
+    });
+    return expect(call())
+      .rejects.toThrow(RangeError)
+      .finally(() => begin.mockRestore());
+  };
+  await failing(() => a.receive());
+  await failing(() => a[Symbol.asyncIterator]().next());
+  const refusing = Object.assign(Object.create(null), {
+    aborted: false,
+    constructor: { name: 'AbortSignal' },
+    addEventListener: () => {
+      throw new RangeError('Maximum call stack size exceeded');
+    },
+  });
+  await expect(a.receive({ signal: refusing })).rejects.toThrow(RangeError);
+  b.trySend('first');
+  expect(String(await a.receive())).toBe('first');
+
+  while (a.trySend('full'));
+  await failing(() => a.send('more'));
+  for (let message = b.tryReceive(); message !== null; message = b.tryReceive()) expect(String(message)).toBe('full');
+  await a.send('last');
+  expect(String(await b.receive())).toBe('last');
+});
+
+test('what could not be resumed because the stack was full is resumed when that is asked for again', async () => {
+  const script = `
+    const turn = require(${JSON.stringify(require.resolve('../../lib/channel/turn.js'))});
+    (async () => {
+      const bad = [];
+      for (let frames = 0; frames < 60; frames++) {
+        await new Promise((resolve) => setImmediate(resolve));
+        let left = frames;
+        let isResumed = false;
+        const resumable = { unreferenced: false, resume: () => { isResumed = true; } };
+        (function deeper() {
+          try {
+            deeper();
+          } catch {}
+          try {
+            if (left-- === 0) turn.resumeNext(resumable);
+          } catch {}
+        })();
+        turn.resumeNext(resumable);
+        for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
+        if (!isResumed) bad.push(frames);
+      }
+      process.stdout.write('bad: ' + JSON.stringify(bad));
+    })();`;
+  const { output } = await runScript(script).ended;
   expect(output.slice(output.lastIndexOf('bad: '))).toBe('bad: []');
 });
 

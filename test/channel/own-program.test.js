@@ -371,3 +371,31 @@ test.each(['spin', 'spin-then-sleep'])(
     expect(await program.ended).toEqual({ ...success, output: 'waits\n' });
   },
 );
+
+// Bun's mocked timers also stop its clock. No turn ended: the loop below never let the timer run.
+test('a clock that stops does not keep timers from running, or a channel from sleeping', async () => {
+  const script = `
+    const { performance } = require('node:perf_hooks');
+    const clock = Object.getPrototypeOf(performance);
+    const { now } = clock;
+    let stoppedAt;
+    clock.now = function () { return stoppedAt ?? Reflect.apply(now, this, []); };
+    const { channelPair, openChannel } = require(${library});
+    const { channel, port } = channelPair();
+    Promise.all([channel, openChannel(port.take())]).then(async ([a, b]) => {
+      let received = 0, before;
+      (async () => { while (received < 3_000_000) await a.send('x'); })();
+      stoppedAt = performance.now();
+      setTimeout(() => { before = received; });
+      for await (const _ of b) if (++received === 3_000_000 || before !== undefined) break;
+      while (a.stats().messagesSent > b.stats().messagesReceived) await b.receive();
+      b.receive();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      console.log(received < 3_000_000, b.stats().sleeps > 0);
+      process.exit();
+    });`;
+  const { child, ended } = runScript(script);
+  const kill = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  expect(await ended).toMatchObject({ status: 0, output: 'true true\n' });
+  clearTimeout(kill);
+});

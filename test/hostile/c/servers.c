@@ -10,6 +10,8 @@
 
 static int replace_after_bind;
 
+static pid_t forked_in_bind; /* -1: fork there, as another thread of the program might */
+
 static char lead_to[80]; /* where the link at `target` leads from now on, if not empty */
 
 int __real_bind(int fd, const struct sockaddr *address, socklen_t length);
@@ -20,6 +22,11 @@ int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length) {
     if (lead_to[0])
         EXPECT(unlink(target) == 0 && symlink(lead_to, target) == 0);
     int result = __real_bind(fd, address, length);
+    if (forked_in_bind < 0) {
+        forked_in_bind = start();
+        if (forked_in_bind == 0)
+            pause();
+    }
     if (replace_after_bind)
         EXPECT(unlink(path) == 0 && symlink(target, path) == 0);
     return result;
@@ -280,6 +287,20 @@ static void a_timer_does_not_shorten_the_wait_for_the_lock(void) {
     close(lock);
 }
 
+/* The child has a copy of each descriptor. */
+static void a_child_that_is_forked_does_not_keep_the_lock(void) {
+    crossings_server *server, *second;
+    EXPECT(crossings_listen(path, NULL, &server) == CROSSINGS_OK);
+    forked_in_bind = -1;
+    EXPECT(crossings_listen(path, NULL, &second) == CROSSINGS_IN_USE);
+    EXPECT(forked_in_bind > 0);
+    int lock = open(folder, O_RDONLY);
+    EXPECT(flock(lock, LOCK_EX | LOCK_NB) == 0);
+    close(lock);
+    EXPECT(kill(forked_in_bind, SIGKILL) == 0);
+    crossings_unlisten(server);
+}
+
 /* Such a thread's descriptors have other numbers than the first thread's. */
 static void *listen_with_own_descriptors(void *unused) {
     crossings_server *server;
@@ -321,6 +342,7 @@ static const struct test tests[] = {
     {"so does a child with the same pid", so_does_a_child_with_the_same_pid},
     {"a thread with its own table of descriptors listens", a_thread_with_its_own_descriptors_listens},
     {"the mode of a socket's file does not depend on the umask", a_mode_does_not_depend_on_the_umask},
+    {"a child that is forked meanwhile does not keep the folder's lock", a_child_that_is_forked_does_not_keep_the_lock},
     {"a timer does not shorten the wait for the folder's lock", a_timer_does_not_shorten_the_wait_for_the_lock},
 };
 
