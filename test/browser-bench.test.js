@@ -361,6 +361,23 @@ describeInBrowser('the benchmark page', () => {
     page.troubles().length = 0; // the browser logs the requests that failed
   });
 
+  // The focus moves from Start to Cancel, which the second press canceled the run with.
+  test('a key that is pressed twice on Start does not cancel the run', async () => {
+    await page.locator('#start:enabled').waitFor();
+    await page.evaluate(async () => {
+      const [start, cancel] = ['start', 'cancel'].map((id) => /** @type {HTMLElement} */ (document.getElementById(id)));
+      start.focus();
+      start.click(); // as a key does it: with no count of clicks
+      while (document.activeElement === start) await new Promise((resolve) => setTimeout(resolve));
+      cancel.click();
+    });
+    await page.locator('#cancel').waitFor();
+    await page.locator('#progress-text', { hasText: 'sample' }).waitFor();
+    expect((await api('/api/runs')).runs[0].state).toBe('running');
+    await page.click('#cancel');
+    await untilEnd();
+  });
+
   test('a double click on Cancel cancels the run, which stays in the list', async () => {
     const before = (await api('/api/runs')).runs.length;
     await page.click('#start');

@@ -5,6 +5,8 @@ import { call } from './api.js';
 import { byId, h, setText } from './dom.js';
 import { followRun } from './live.js';
 
+const TWICE_MS = 500; // between the presses of a key that count as one
+
 /** The id of the run that is shown, or null. */
 export const runInAddress = () => new URLSearchParams(location.hash.slice(1)).get('run');
 
@@ -31,6 +33,7 @@ export function runSession({ listeners, route, showSavedRuns }) {
   /** The run that was followed to its end last: what the server has answered before may say that it is in progress. */
   let lastEnded = '';
   let isStarting = false;
+  let swappedAt = Number.NEGATIVE_INFINITY; // the focus moved from Start to Cancel, or back
   const isLive = () => live !== null;
   const liveIsShown = () => live !== null && runInAddress() === live.id;
 
@@ -51,7 +54,10 @@ export function runSession({ listeners, route, showSavedRuns }) {
     byId('progress').hidden = live === null;
     byId('show-live').hidden = liveIsShown();
     byId('show-live').href = `#run=${live?.id}`;
-    if (focused) byId(live ? 'cancel' : byId('run').hidden ? 'start' : 'run-title').focus();
+    if (!focused) return;
+    const next = live ? 'cancel' : byId('run').hidden ? 'start' : 'run-title';
+    if (next !== 'run-title') swappedAt = performance.now();
+    byId(next).focus();
   }
 
   /** @param {string} sentence how it ended */
@@ -104,9 +110,14 @@ export function runSession({ listeners, route, showSavedRuns }) {
     }
   }
 
-  // Start and Cancel are in the same place. The second click of a double click, or a key that is held down, is not meant for the other one.
-  const isSecond = (/** @type {Event} */ event) =>
-    event instanceof KeyboardEvent ? event.repeat : event instanceof MouseEvent && event.detail > 1;
+  // Start and Cancel are in the same place, and the focus moves with them. The second click of a double click, a key that is held down, or
+  // that is pressed twice, is not meant for the other one.
+  const isSecond = (/** @type {Event} */ event) => {
+    if (event instanceof MouseEvent && event.detail > 0) return event.detail > 1;
+    if (event instanceof KeyboardEvent && event.key !== 'Enter' && event.key !== ' ') return false;
+    const isHeld = event instanceof KeyboardEvent && event.repeat;
+    return isHeld || event.timeStamp - swappedAt < TWICE_MS;
+  };
   for (const type of ['click', 'keydown'])
     byId('run-controls').addEventListener(
       type,
