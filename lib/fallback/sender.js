@@ -80,6 +80,11 @@ class Sender {
 
   /** Send everything that is published, as far as the kernel takes it now. The rest follows when it takes more. */
   flush() {
+    this.#send(() => true);
+  }
+
+  /** @param {() => boolean} maySend called after each chunk; false: continue in the next turn */
+  #send(maySend) {
     if (this.#isDelayed) this.#waitingFor = 0;
     this.#isDelayed = false;
     while (this.#waitingFor === 0 && !this.#isBroken) {
@@ -91,9 +96,14 @@ class Sender {
       const before = now();
       this.#socket.write(this.#chunk.subarray(0, used), () => this.#written(number));
       this.#times.count(now() - before, undefined, true);
-      if (this.#socket.writableLength === 0)
+      if (this.#socket.writableLength > 0) {
+        this.#onBusy();
+      } else if (maySend()) {
         this.#waitingFor = 0; // the kernel has it: no need to wait for the callback
-      else this.#onBusy();
+      } else {
+        this.#isDelayed = true;
+        resumeNext(this);
+      }
     }
     if (this.#isBroken) this.#empty();
   }
@@ -108,14 +118,14 @@ class Sender {
   #written(number) {
     if (number !== this.#waitingFor) return;
     this.#isDelayed = true;
-    // Many peers may begin to read at the same time.
+    // Many peers may begin to read at the same time, and one may read as fast as this side writes.
     if (takeFromTurn()) this.resume();
     else resumeNext(this);
   }
 
   /** Send more. */
   resume() {
-    if (this.#isDelayed) this.flush(); // otherwise it was called meanwhile
+    if (this.#isDelayed) this.#send(takeFromTurn); // otherwise it was called meanwhile
     if (this.#waitingFor === 0) this.#onBusy();
   }
 
