@@ -132,7 +132,7 @@ class SocketBell {
     this.#take(rest);
     if (this.#rest !== null) return;
     if (this.#isEnding) this.#end();
-    else this.#socket.resume();
+    else if (!this.#isStopped) this.#socket.resume(); // what was taken may have shown that the peer is corrupt
   }
 
   /** The socket has ended. All that has arrived is taken first. */

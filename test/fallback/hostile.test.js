@@ -309,6 +309,25 @@ test.each([
   },
 );
 
+// The record was taken in a later turn than it came in. Then the socket was resumed, and all that followed was read and dropped.
+test('a channel reads nothing after a bad record that came with the hello', async () => {
+  const server = closing(await listen(newPath(), OPTIONS));
+  const socket = await raw(server.path);
+  socket.write(Buffer.concat([writeHello(CAPACITY, null), record(-1, 99)]));
+  const channel = closing(await server.accept());
+  expect(await channel.closed).toBe('peer-corrupt');
+  const piece = Buffer.alloc(65536);
+  const MOST = 1024;
+  let sent = 0;
+  let isTaken = true;
+  while (isTaken && sent < MOST) {
+    sent++;
+    isTaken =
+      socket.write(piece) || (await Promise.race([once(socket, 'drain').then(() => true), pause(300)])) === true;
+  }
+  expect(sent).toBeLessThan(MOST); // what the kernel holds for a socket
+});
+
 // A peer can make the kernel walk through hundreds of thousands of its own waits whenever something is written to its socket.
 test('of channels whose sockets take long to be written to, a turn writes to few', async () => {
   const CHANNELS = 40;
