@@ -19,6 +19,7 @@ const {
   frameBytes,
   maxMessage,
 } = require('./layout.js');
+const { EMPTY_RING, SPARE_WORDS } = require('./released.js');
 
 // Up to this size, a loop copies eight bytes at a time. For small copies, creating the subarray that set() needs takes longer
 // than copying.
@@ -31,7 +32,6 @@ const STREAM_FRAMES = 2;
 const BACK_OFF_LOOKS = copiesPeer ? 50 : 2000; // through the addon, a load takes longer
 
 const EMPTY_BYTES = new Uint8Array(0);
-const EMPTY_WORDS = new Int32Array(0);
 const EMPTY_LONGS = new BigInt64Array(0);
 
 /** Can the buffer change its length between two messages, and the views of it as well? @param {ArrayBufferLike} buffer */
@@ -252,7 +252,9 @@ class RingReader {
 
   /** Drop every view of the memory. */
   release() {
-    this.words = this.peerWords = EMPTY_WORDS;
+    this.words = SPARE_WORDS;
+    this.peerWords = EMPTY_RING;
+    this.mask = 0;
     this.sourceLongs = EMPTY_LONGS;
     this.sourceBytes = EMPTY_BYTES;
     this.target = EMPTY_BYTES;

@@ -19,6 +19,7 @@ const {
   WAITING_FOR_DATA_WORD,
   frameBytes,
 } = require('./layout.js');
+const { EMPTY_RING, SPARE_WORDS } = require('./released.js');
 
 /** Uint8Array.prototype.set() as a function: V8 often leaves the lookup of a built-in method in its code (docs/protocol.md). */
 const setBytes = /** @type {(target: Uint8Array, source: Uint8Array, offset: number) => void} */ (
@@ -26,7 +27,6 @@ const setBytes = /** @type {(target: Uint8Array, source: Uint8Array, offset: num
 );
 
 const EMPTY_BYTES = new Uint8Array(0);
-const EMPTY_WORDS = new Int32Array(0);
 
 /** The producer's end of my ring, in my region. */
 class RingWriter {
@@ -143,7 +143,8 @@ class RingWriter {
 
   /** Drop every view of the memory. */
   release() {
-    this.words = this.peerWords = EMPTY_WORDS;
+    this.words = SPARE_WORDS;
+    this.peerWords = EMPTY_RING;
     this.bytes = EMPTY_BYTES;
   }
 }

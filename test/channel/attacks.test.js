@@ -5,8 +5,10 @@ const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
 const vm = require('node:vm');
 const { Pump } = require('../../lib/channel/pump.js');
+const { RingReader } = require('../../lib/channel/ring-reader.js');
 const { RingWriter } = require('../../lib/channel/ring-writer.js');
 const { PENDING, Waiters } = require('../../lib/channel/waiters.js');
+const { createMemory } = require('../../lib/fallback/memory.js');
 const { crossings, errorWith, library, pair, pause, runScript } = require('./support.js');
 
 const hasPython = spawnSync('python3', ['-c', 'import socket; socket.send_fds']).status === 0;
@@ -270,6 +272,17 @@ test('what could not be resumed because the stack was full is resumed when that 
     })();`;
   const { output } = await runScript(script).ended;
   expect(output.slice(output.lastIndexOf('bad: '))).toBe('bad: []');
+});
+
+// A hook of async_hooks that closed the channel in the middle of a look ended the process: Invalid atomic access index.
+test('a ring that was released looks empty to a call that goes on', () => {
+  const [mine, peer] = [0, 1].map(() => createMemory(65536, null, { isReleased: false }));
+  const [reader, writer] = [new RingReader(mine, peer), new RingWriter(mine, peer)];
+  reader.position = writer.position = 4096;
+  reader.release();
+  writer.release();
+  reader.announceRest();
+  expect([reader.isReady(), reader.peekMessage(), writer.isReady()]).toEqual([false, -1, false]);
 });
 
 test('options are read once', async () => {
