@@ -66,7 +66,7 @@ function ringAtEnd() {
 function publishAtExit() {
   exiting = true;
   while (ringOne());
-  for (const connection of openConnections) connection.flush(true);
+  for (const connection of openConnections) connection.sendAtExit();
 }
 
 /**
@@ -210,6 +210,11 @@ class Connection {
   /** Publish every frame that was written, unless the channel is corked. @param {boolean} [uncorks] even then: uncork() will not be called */
   flush(uncorks = false) {
     if (this.writer.heldSignal !== 0 && (this.corked === 0 || uncorks) && this.state === OPEN) this.publish();
+  }
+
+  sendAtExit() {
+    this.flush(true);
+    this.#bell.sendAtExit?.();
   }
 
   /** Before waiting: publish what was written (unless corked) and the read position. The peer may be waiting for either. */

@@ -13,6 +13,7 @@ const turn = require('./turn.js');
  * @property {(yes: boolean) => void} keepAlive does watching keep the process alive? At first it does not
  * @property {() => boolean} ring wakes the peer; false if the peer may sleep on, because a system call failed
  * @property {() => boolean} isConnected takes the rings that have arrived. Throws ERR_PEER_CORRUPT if the peer broke the protocol
+ * @property {() => void} [sendAtExit] sends what was put off for the next turn
  * @property {boolean} isSlow do system calls for the peer take long?
  * @property {number} tookMs the last one took so long
  * @property {() => void} [polled] a loop of try calls has found nothing for long

@@ -75,6 +75,9 @@ function take() {
   return readClock();
 }
 
+/** Likewise, but what a program does as it ends is not put off: that would keep it alive, and 'beforeExit' would be emitted again and again. */
+const takeUnlessEnding = () => isProgramEnding || take();
+
 function readClock() {
   if (spent) return false;
   let time = now();
@@ -396,6 +399,7 @@ module.exports = {
   CallTimes,
   countCalls,
   take,
+  takeUnlessEnding,
   mayAnswer,
   mayRing,
   recheck,

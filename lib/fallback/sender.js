@@ -9,12 +9,13 @@ const {
   READ_POSITION_WORD,
   frameBytes,
 } = require('../channel/layout.js');
-const { CallTimes, copies, resumeNext, take: takeFromTurn } = require('../channel/turn.js');
+const { CallTimes, copies, resumeNext, takeUnlessEnding } = require('../channel/turn.js');
 const { RECORD, RECORD_BYTES } = require('./wire.js');
 
 const NOTHING = Buffer.alloc(0);
 const NO_WORDS = new Int32Array(0);
 const CHUNK_BYTES = 64 * 1024;
+const CHUNKS_AT_ONCE = 16; // by close(): more than the kernel takes by default from a peer that reads nothing, for a program that exits next
 const GONE = ['EPIPE', 'ECONNRESET']; // the peer has closed its end
 
 class Sender {
@@ -78,8 +79,13 @@ class Sender {
     return true;
   }
 
-  /** Send everything that is published, as far as the kernel takes it now. The rest follows when it takes more. */
+  /** Send what is published, as far as the kernel takes it now and the turn's budget allows. The rest follows later. */
   flush() {
+    if (!this.#isDelayed) this.#send(takeUnlessEnding);
+  }
+
+  /** Send everything that the kernel takes now, because the process exits. */
+  sendAtExit() {
     this.#send(() => true);
   }
 
@@ -96,14 +102,14 @@ class Sender {
       const before = now();
       this.#socket.write(this.#chunk.subarray(0, used), () => this.#written(number));
       this.#times.count(now() - before, undefined, true);
-      if (this.#socket.writableLength > 0) {
-        this.#onBusy();
-      } else if (maySend()) {
+      const isTaken = this.#socket.writableLength === 0;
+      if (isTaken && maySend()) {
         this.#waitingFor = 0; // the kernel has it: no need to wait for the callback
-      } else {
-        this.#isDelayed = true;
-        resumeNext(this);
+        continue;
       }
+      this.#isDelayed = isTaken;
+      if (isTaken) resumeNext(this);
+      this.#onBusy();
     }
     if (this.#isBroken) this.#empty();
   }
@@ -119,13 +125,13 @@ class Sender {
     if (number !== this.#waitingFor) return;
     this.#isDelayed = true;
     // Many peers may begin to read at the same time, and one may read as fast as this side writes.
-    if (takeFromTurn()) this.resume();
+    if (takeUnlessEnding()) this.resume();
     else resumeNext(this);
   }
 
   /** Send more. */
   resume() {
-    if (this.#isDelayed) this.#send(takeFromTurn); // otherwise it was called meanwhile
+    if (this.#isDelayed) this.#send(takeUnlessEnding); // otherwise it was called meanwhile
     if (this.#waitingFor === 0) this.#onBusy();
   }
 
@@ -145,7 +151,8 @@ class Sender {
   /** Call once all that was published has been written, which may be now. @param {() => void} onEmpty */
   whenEmpty(onEmpty) {
     this.#onEmpty = onEmpty;
-    this.flush();
+    let left = CHUNKS_AT_ONCE;
+    this.#send(() => --left > 0 || takeUnlessEnding());
   }
 
   /** Copy as much as possible into the chunk. @returns {number} bytes */

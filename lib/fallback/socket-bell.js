@@ -167,6 +167,11 @@ class SocketBell {
     return true;
   }
 
+  /** What was put off for the next turn must not wait for it. */
+  sendAtExit() {
+    this.#sender.sendAtExit();
+  }
+
   isConnected() {
     if (this.#failure !== null) throw this.#failure;
     return !this.#hasEnded && !this.#receiver.isClosed;

@@ -281,11 +281,12 @@ test('the payload of a large frame is taken within the budget of a turn', async 
 
 // A peer that read nothing and then read fast got a whole ring in one turn: 1 GiB took 40 ms.
 test.each([
-  ['a little later, in the same turn of the event loop', 1],
-  ['at once, except for the first', 0],
+  ['a little later, in the same turn of the event loop', 1, 1],
+  ['at once, except for the first', 1, 0],
+  ['at once', 0, 0],
 ])(
   'what waits to be sent is sent within the budget of a turn, if the kernel takes each chunk %s',
-  async (_, length) => {
+  async (_, first, later) => {
     const mine = createMemory(2 ** 24, null, { isReleased: false });
     const writer = new RingWriter(mine, createMemory(CAPACITY, null, { isReleased: false }));
     writer.write(Buffer.alloc(2 ** 23), 0);
@@ -293,14 +294,14 @@ test.each([
     let chunks = 0;
     const socket = {
       _write() {},
-      writableLength: 1,
+      writableLength: first,
       write(/** @type {Buffer} */ _chunk, /** @type {() => void} */ done) {
-        if (++chunks > 1) this.writableLength = length;
+        if (++chunks > 1) this.writableLength = later;
         process.nextTick(done);
       },
     };
     const sender = new Sender(/** @type {any} */ (socket), mine, () => {});
-    sender.flush();
+    for (let rings = 0; rings < 200; rings++) sender.flush();
     await new Promise(setImmediate);
     expect(chunks).toBeGreaterThan(0);
     expect(chunks).toBeLessThan(128);
@@ -308,6 +309,29 @@ test.each([
     expect(chunks).toBe(129); // all of them, and what the record has added
   },
 );
+
+test('what was put off for the next turn is sent if the process exits before it', async () => {
+  const path = newPath();
+  const server = closing(await listen(path, OPTIONS));
+  const script = `
+    const { connect } = require(${JSON.stringify(ROOT)});
+    connect(${JSON.stringify(path)}, { transport: 'socket', capacity: 65536 }).then((channel) => {
+      const until = performance.now() + 5; // more than a turn's budget
+      while (performance.now() < until);
+      for (let i = 0; i < 100; i++) channel.trySend('message ' + i);
+      process.exit();
+    });`;
+  const child = spawn(process.execPath, ['-e', script], { stdio: 'inherit' });
+  children.push(child);
+  const channel = closing(await server.accept());
+  const received = [];
+  try {
+    for await (const message of channel) received.push(String(message));
+  } catch (error) {
+    expect(error).toEqual(errorWith('ERR_PEER_DIED'));
+  }
+  expect(received).toEqual(Array.from({ length: 100 }, (_, i) => `message ${i}`));
+});
 
 // The record was taken in a later turn than it came in. Then the socket was resumed, and all that followed was read and dropped.
 test('a channel reads nothing after a bad record that came with the hello', async () => {
