@@ -7,6 +7,7 @@ const { dirname, join } = require('node:path');
 const { setImmediate: nextTurn } = require('node:timers/promises');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { checkExtent, readSmall, reasonOf, writeWhole } = require('../lib/terminal/files.js');
+const { CostlyWork } = require('./costly-work.js');
 const { HttpError } = require('./http-error.js');
 const { faultOf, lineOf, textOf } = require('./run-kinds.js');
 
@@ -59,6 +60,8 @@ class RunStore {
   #lines = new Map();
   /** The list that is being made; null if a file has changed since. @type {Promise<Line[]> | null} */
   #listing = null;
+  #work = new CostlyWork();
+  #isClosed = false;
 
   /** @param {string} folder @param {import('pino').Logger} log */
   constructor(folder, log) {
@@ -136,8 +139,8 @@ class RunStore {
     const lines = [];
     for (const { id, stamp } of files) {
       if (this.#lines.get(id)?.stamp !== stamp) {
-        await nextTurn(); // other requests are answered between two files
-        this.read(id);
+        await this.#work.run(() => this.read(id)); // other requests are answered between two files
+        if (this.#isClosed) return lines;
       }
       const line = this.#lines.get(id)?.line;
       if (line) lines.push(line);
@@ -145,6 +148,11 @@ class RunStore {
     const listed = new Set(files.map(({ id }) => id));
     for (const id of this.#lines.keys()) if (!listed.has(id)) this.#lines.delete(id);
     return lines;
+  }
+
+  /** The lab ends: a list that is being made is not finished. */
+  close() {
+    this.#isClosed = true;
   }
 
   /** The file of a run, unless it is too large to be one. @param {string} id */

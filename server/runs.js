@@ -244,6 +244,7 @@ class Runs {
 
   /** Cancel the run in progress and wait until its processes have ended. */
   async close() {
+    this.#store.close();
     await Promise.all([...this.#sessions.keys()].filter((id) => id === this.running).map((id) => this.cancel(id)));
   }
 }

@@ -57,6 +57,7 @@ test.each([
   ['gates'],
   ['lessons', '--list'],
   ['lessons', '--help'],
+  ['lessons', '--confine', '01-kernel/calls'],
   ['prove', '--list'],
   ['sweep', '--help'],
   ['trace', '--help'],

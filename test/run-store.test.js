@@ -7,6 +7,7 @@ const { join } = require('node:path');
 const { setImmediate: nextTurn } = require('node:timers/promises');
 const pino = require('pino').default;
 const { faultOf } = require('../server/run-kinds.js');
+const { CostlyWork } = require('../server/costly-work.js');
 const { RunStore } = require('../server/run-store.js');
 const { FILES } = require('./experiment-files.js');
 const { startLabHere } = require('./lab.js');
@@ -94,4 +95,20 @@ test('in a folder with thousands of other files, no run starts', async () => {
         'The folder of the runs has more than 5,000 files. Delete some of them first, or start the lab with another folder.',
     },
   });
+});
+
+test('a list that is being made rests between the files that it reads, and ends with the lab', async () => {
+  for (let i = 1; i <= 20; i++)
+    writeFileSync(join(folder, `${idOf(i)}.json`), JSON.stringify({ ...runOf([result('pipe', {})]), id: idOf(i) }));
+  const work = jest.spyOn(CostlyWork.prototype, 'run');
+  const store = storeHere();
+  expect(await store.list()).toHaveLength(20);
+  expect(work).toHaveBeenCalledTimes(20);
+  work.mockClear();
+  const ending = storeHere();
+  const listing = ending.list();
+  ending.close();
+  expect((await listing).length).toBeLessThan(2);
+  expect(work.mock.calls.length).toBeLessThan(2);
+  work.mockRestore();
 });

@@ -46,6 +46,7 @@ static void list(void) {
 
 int main(int argument_count, char **arguments) {
     reset_signals();
+    check_output_at_exit();
     enum {
         CONFINE = 1,
         LIMIT,
@@ -100,14 +101,8 @@ int main(int argument_count, char **arguments) {
         case TASKS: trace.tasks = read_count("--tasks", optarg, 1, MOST_TASKS); break;
         case PAYLOAD: trace.payload_bytes = read_count("--payload", optarg, 0, MAX_PAYLOAD_BYTES); break;
         case PARENT: read_parent(optarg); break;
-        case LIST:
-            check_output_at_exit();
-            list();
-            return 0;
-        case HELP:
-            check_output_at_exit();
-            fputs(usage, stdout);
-            return 0;
+        case LIST: list(); return 0;
+        case HELP: fputs(usage, stdout); return 0;
         default: return 2; /* getopt has printed an error */
         }
     }

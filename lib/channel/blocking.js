@@ -1,6 +1,6 @@
 'use strict';
 // receiveSync(): blocks this thread until a message arrives.
-const { now } = require('./clock.js');
+const { MOST_EQUAL, now } = require('./clock.js');
 const { FOR_DATA, FOR_ROOM, ringOne, ringUnrung } = require('./connection.js');
 const { CrossingsError } = require('./errors.js');
 const { PENDING } = require('./waiters.js');
@@ -74,6 +74,9 @@ function ringOthers() {
  * @param {number} until
  */
 function attemptUntil(attempt, reader, until) {
+  const began = now();
+  let time = began;
+  let equal = 0; // readings
   do {
     const { position } = reader;
     // An attempt that passes over other frames, such as responses, may take long.
@@ -81,7 +84,8 @@ function attemptUntil(attempt, reader, until) {
       const message = attempt();
       if (message !== PENDING) return message;
     }
-  } while (now() < until);
+    time = now();
+  } while (time < until && (time > began || ++equal < MOST_EQUAL));
   return PENDING;
 }
 

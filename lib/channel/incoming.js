@@ -143,7 +143,7 @@ class Incoming {
       this.#pump.begin(this.#looked);
     } catch (error) {
       if (waiter !== null && waiter.attempt !== SERVED) {
-        waiter.attempt = SERVED; // it takes no message later
+        waiter.attempt = waiter.resolve = waiter.reject = SERVED; // it takes no message later, and nobody has its promise
         throw error;
       }
     }

@@ -153,7 +153,7 @@ class Outgoing {
       this.#pump.begin(false);
     } catch (error) {
       if (waiter !== null && waiter.attempt !== SERVED) {
-        waiter.attempt = SERVED; // it sends nothing later
+        waiter.attempt = waiter.resolve = waiter.reject = SERVED; // it sends nothing later, and nobody has its promise
         throw error;
       }
     }

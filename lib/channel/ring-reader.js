@@ -19,6 +19,7 @@ const {
   frameBytes,
   maxMessage,
 } = require('./layout.js');
+const { CLOSED, errorOf } = require('./life.js');
 const { EMPTY_RING, SPARE_WORDS } = require('./released.js');
 
 // Up to this size, a loop copies eight bytes at a time. For small copies, creating the subarray that set() needs takes longer
@@ -259,7 +260,13 @@ class RingReader {
     this.sourceBytes = EMPTY_BYTES;
     this.target = EMPTY_BYTES;
     this.targetLongs = EMPTY_LONGS;
+    this.consume = throwClosed; // what was being copied is nothing
   }
+}
+
+/** @returns {never} */
+function throwClosed() {
+  throw errorOf(CLOSED);
 }
 
 module.exports = { RingReader };

@@ -331,16 +331,17 @@ function findVictim(handshakes, spared) {
 }
 
 /**
- * Listen, taking turns with other processes that are about to listen in the same folder. The first attempt is immediate.
+ * Listen, taking turns with other processes that are about to listen in the same folder. The first attempt is immediate. The server is made
+ * in the same tick as its file: if the program exits next, it removes the file.
  * @param {string} path
  * @param {Options} options
  */
-async function open(path, { allowOtherUsers, signal }) {
+async function open(path, options) {
   const until = now() + LOCK_MS;
   for (;;) {
-    const fd = native.listen(path, allowOtherUsers, now() >= until);
-    if (fd >= 0) return fd;
-    await pause(LOCK_RETRY_MS, signal);
+    const fd = native.listen(path, options.allowOtherUsers, now() >= until);
+    if (fd >= 0) return serve(path, new Listener(fd), options);
+    await pause(LOCK_RETRY_MS, options.signal);
   }
 }
 
@@ -370,8 +371,7 @@ async function listen(path, options) {
   checkRegions(options);
   const absolute = resolve(where);
   const short = Buffer.byteLength(absolute) <= MAX_PATH_BYTES ? absolute : where;
-  const listener = new Listener(await open(short, options));
-  const server = serve(short, listener, options);
+  const server = await open(short, options);
   if (options.signal && isAborted(options.signal)) await server.close();
   return server;
 }

@@ -354,6 +354,9 @@ function copies(bytes) {
 /** @returns {boolean} */
 const isSpent = () => spent;
 
+/** Changes with each turn in which the clock is read. */
+const turnNumber = () => turns;
+
 /** Do several channels share this turn, or will they share the next one? */
 const isShared = () => shared || queued.size > 1;
 
@@ -368,7 +371,7 @@ function resumeNext(resumable) {
     return;
   }
   if (!isQueued) (resumable.isSlow ? slow : queued).add(resumable);
-  // Also if it was queued before: starting the turn failed then if the stack was full. If the clock has not been read in this turn, fix
+  // Also for one that was queued before: if the stack was full then, the turn was not started. If the clock has not been read in this turn, fix
   // its end now, so that the next turn is sure to start.
   if (endsAt === 0) start();
   else keepAlive();
@@ -407,6 +410,7 @@ module.exports = {
   programEnds,
   isSpent,
   isShared,
+  turnNumber,
   resumeNext,
   reference,
   nextTurn,

@@ -38,7 +38,7 @@ class Waiters {
   /** @type {InstanceType<typeof Queue<Waiter>>} */ #queue = new Queue();
   /** @type {Waiter | null} */ #served = null; // its attempt is running, unless a vm timeout has ended it
   /**
-   * That was added last. Its caller sets it to null, and its attempt to SERVED if what follows fails because the stack is full. To call a
+   * The call that was added last. Its caller sets it to null, and its attempt to SERVED if what follows fails because the stack is full. To call a
    * function here would fail, too.
    * @type {Waiter | null}
    */
@@ -64,7 +64,7 @@ class Waiters {
       if (signal === undefined) return;
       const abort = (/** @type {unknown} */ reason) => {
         if (!this.#queue.delete(entry)) return;
-        reject(reason);
+        waiter.reject(reason);
         left();
       };
       try {
@@ -160,8 +160,8 @@ class Waiters {
   rejectAll(error) {
     for (let entry = this.#queue.first; entry !== null; entry = this.#queue.first) {
       entry.value.attempt = SERVED;
+      entry.value.reject(error); // first: what follows fails if the stack is full
       this.#remove(entry);
-      entry.value.reject(error);
     }
   }
 }

@@ -44,6 +44,24 @@ function inUse(path) {
   throw new CrossingsError('ERR_ADDRESS_IN_USE', `Address already in use: ${path}.`);
 }
 
+/** What removes the files that this process has made here. @type {Set<() => void>} */
+const removals = new Set();
+
+const removeAll = () => {
+  for (const removal of removals) removal();
+};
+
+/** Call `removal` if the process exits before forget(). @param {() => void} removal */
+function removeAtExit(removal) {
+  if (removals.size === 0) process.on('exit', removeAll);
+  removals.add(removal);
+}
+
+/** @param {() => void} removal */
+function forget(removal) {
+  if (removals.delete(removal) && removals.size === 0) process.off('exit', removeAll);
+}
+
 /**
  * Let a server listen. Where sockets are files, it is bound in a folder of its own, which no other user can search, because its mode
  * can be set only afterwards (the umask is that of the whole process, and would change the files of other threads, too).
@@ -60,8 +78,15 @@ async function bind(server, path, others, publish) {
     server.once('listening', () => resolve(undefined)).once('error', reject);
   });
   listening.catch(() => {}); // if something else fails first
+  const removeFolder = () => {
+    remove(unlinkSync, bound);
+    remove(rmdirSync, folder);
+  };
   try {
-    if (!isWindows) makeOwnFolder(folder);
+    if (!isWindows) {
+      removeAtExit(removeFolder);
+      makeOwnFolder(folder);
+    }
     server.listen({ path: bound, exclusive: true, readableAll: isWindows && others, writableAll: isWindows && others });
     if (isWindows || !existsSync(bound)) await listening; // Node binds at once
     refuseDescriptors(server);
@@ -76,10 +101,8 @@ async function bind(server, path, others, publish) {
     failure.message = failure.message.replace(bound, path).replace(folder, path);
     throw systemError(failure, `listen at ${path}`);
   } finally {
-    if (!isWindows) {
-      remove(unlinkSync, bound);
-      remove(rmdirSync, folder);
-    }
+    if (!isWindows) removeFolder();
+    forget(removeFolder);
   }
 }
 
@@ -116,25 +139,32 @@ async function listenAt(server, path, others) {
   /** @type {import('node:fs').Stats | undefined} */ let mine;
   const absolute = isWindows ? path : resolve(path); // perhaps too long to be bound, but it outlives a change of directory
   if (!isWindows) await findDead(path); // which throws if there is a server
-  await bind(server, path, others, async (bound) => {
-    if (isWindows) return; // a pipe goes with its server
-    const until = now() + LOCK_MS;
-    let isMine = await takeName(bound, path);
-    while (!isMine && now() < until) {
-      await pause(RETRY_MS);
-      isMine = await takeName(bound, path);
-    }
-    if (!isMine && isStrangers(lockOf(path, 1))) isMine = await takeName(bound, path, 0, true);
-    if (!isMine) inUse(path);
-    mine = statOf(bound);
-  });
-  return () => {
+  const removeFile = () => {
+    forget(removeFile);
     try {
       if (isSame(mine, statOf(absolute))) unlinkSync(absolute);
     } catch {
       // Its folder can no longer be searched or written to.
     }
   };
+  await bind(server, path, others, async (bound) => {
+    if (isWindows) return; // a pipe goes with its server
+    mine = statOf(bound);
+    removeAtExit(removeFile);
+    const until = now() + LOCK_MS;
+    let isMine = await takeName(bound, path);
+    while (!isMine && now() < until) {
+      await pause(RETRY_MS);
+      isMine = await takeName(bound, path);
+    }
+    const locks = Array.from({ length: MAX_LOCKS }, (_, i) => lockOf(path, i + 1));
+    if (!isMine && locks.some(isStrangers)) isMine = await takeName(bound, path, 0, true);
+    if (!isMine) inUse(path);
+  }).catch((error) => {
+    removeFile();
+    throw error;
+  });
+  return removeFile;
 }
 
 /** @param {string} from @param {string} to @returns {boolean} false if `to` exists */

@@ -5,6 +5,7 @@ const { clearTimeout, now, setImmediate, setTimeout } = require('../channel/cloc
 const { CrossingsError } = require('../channel/errors.js');
 const { authorize } = require('../channel/handshake.js');
 const { onAbort, throwIfAborted } = require('../channel/signals.js');
+const { countCalls, mayAnswer, reference, resumeNext } = require('../channel/turn.js');
 const { createMemory, newKey } = require('./memory.js');
 const { SocketBell } = require('./socket-bell.js');
 const { peerOf } = require('./sockets.js');
@@ -29,6 +30,7 @@ function startHandshake(socket, options, timeoutMs, signal, checks, arrived = Bu
   const handle = { isReleased: false };
   let saidHello = false;
   let hello = Buffer.alloc(0); // what has arrived of it
+  /** @type {Buffer | null} what has arrived behind it, once it is complete */ let early = null;
   /** @type {NodeJS.Timeout | undefined} */
   let timeout;
   let stopListening = () => {};
@@ -75,15 +77,33 @@ function startHandshake(socket, options, timeoutMs, signal, checks, arrived = Bu
     const missing = HELLO_BYTES - hello.length;
     hello = Buffer.concat([hello, bytes.subarray(0, missing)]);
     if (hello.length < HELLO_BYTES) return;
+    if (early !== null) {
+      early = Buffer.concat([early, bytes]); // a runtime has read although the socket is paused
+      return;
+    }
+    early = bytes.subarray(missing);
+    if (!checks || mayAnswer()) return openNow();
+    // Many clients may say hello at the same moment, and each one gets two rings.
+    socket.pause();
+    resumeNext(waiting);
+  }
+
+  /** What waits for its turn keeps the process alive only if this handshake does. */
+  const waiting = { unreferenced: false, resume: openNow };
+
+  function openNow() {
+    if (ended || early === null) return;
+    const before = now();
     try {
-      open(bytes.subarray(missing));
+      open(early);
     } catch (error) {
       refuse(error);
     }
+    countCalls(now() - before);
   }
 
-  /** The peer's hello is complete. @param {Buffer} early what has arrived behind it */
-  function open(early) {
+  /** The peer's hello is complete. @param {Buffer} rest what has arrived behind it */
+  function open(rest) {
     if (!checks) sayHello();
     const theirs = readHello(hello, options, sayHello);
     checks?.open(UNKNOWN, { capacity: options.capacity, handle }, { capacity: theirs.capacity, handle });
@@ -91,7 +111,7 @@ function startHandshake(socket, options, timeoutMs, signal, checks, arrived = Bu
     const mine = createMemory(options.capacity, key, handle);
     const peer = createMemory(theirs.capacity, theirs.key, handle);
     end();
-    const bell = new SocketBell(socket, mine, peer, early);
+    const bell = new SocketBell(socket, mine, peer, rest);
     // Looking at the ring is in vain: messages arrive in the event loop only.
     resolve(new Channel({ bell, mine, peer, uid: UNKNOWN, pid: UNKNOWN }, { ...options, wait: 'sleep' }));
   }
@@ -99,6 +119,8 @@ function startHandshake(socket, options, timeoutMs, signal, checks, arrived = Bu
   /** @param {boolean} yes */
   function keepAlive(yes) {
     if (ended) return;
+    waiting.unreferenced = !yes;
+    if (yes) reference(waiting);
     if (yes) socket.ref();
     else socket.unref();
     if (yes) timeout?.ref();
@@ -112,7 +134,7 @@ function startHandshake(socket, options, timeoutMs, signal, checks, arrived = Bu
     startedAt: now(),
     hasToWait: false,
     isLooking: false,
-    look() {},
+    look: openNow,
     refuse,
     keepAlive,
   };

@@ -9,13 +9,14 @@ const {
   READ_POSITION_WORD,
   frameBytes,
 } = require('../channel/layout.js');
-const { CallTimes, copies, resumeNext, takeUnlessEnding } = require('../channel/turn.js');
+const { CallTimes, copies, resumeNext, takeUnlessEnding, turnNumber } = require('../channel/turn.js');
 const { RECORD, RECORD_BYTES } = require('./wire.js');
 
 const NOTHING = Buffer.alloc(0);
 const NO_WORDS = new Int32Array(0);
 const CHUNK_BYTES = 64 * 1024;
-const CHUNKS_AT_ONCE = 16; // by close(): more than the kernel takes by default from a peer that reads nothing, for a program that exits next
+const CHUNKS_AT_ONCE = 16; // by close(), whatever is left of the turn's budget, because the program may exit next: more than the kernel takes by default
+const FREE_BYTES = 4 * CHUNK_BYTES; // a little more than the kernel takes by default from a peer that reads nothing
 const GONE = ['EPIPE', 'ECONNRESET']; // the peer has closed its end
 
 class Sender {
@@ -36,6 +37,8 @@ class Sender {
   #waitingFor = 0; // the number of the chunk that is on its way; 0: none
   #isDelayed = false; // it has arrived in the kernel, and the next one is sent in the next turn of the event loop
   unreferenced = false; // see resumeNext()
+  #turn = 0; // when flush() was called last
+  #free = 0; // bytes, see #isFree()
   #times = new CallTimes();
   #onEmpty = () => {};
   #onBusy;
@@ -81,7 +84,19 @@ class Sender {
 
   /** Send what is published, as far as the kernel takes it now and the turn's budget allows. The rest follows later. */
   flush() {
-    if (!this.#isDelayed) this.#send(takeUnlessEnding);
+    if (!this.#isDelayed) this.#send((bytes) => this.#isFree(bytes) || takeUnlessEnding());
+  }
+
+  /**
+   * May so much more be sent in this turn without asking for its budget? What the kernel has, the peer gets even if this process is killed.
+   * @param {number} bytes
+   */
+  #isFree(bytes) {
+    const number = turnNumber();
+    if (number !== this.#turn) this.#free = FREE_BYTES;
+    this.#turn = number;
+    this.#free -= bytes;
+    return this.#free > 0;
   }
 
   /** Send everything that the kernel takes now, because the process exits. */
@@ -89,7 +104,7 @@ class Sender {
     this.#send(() => true);
   }
 
-  /** @param {() => boolean} maySend called after each chunk; false: continue in the next turn */
+  /** @param {(bytes: number) => boolean} maySend called after each chunk; false: continue in the next turn */
   #send(maySend) {
     if (this.#isDelayed) this.#waitingFor = 0;
     this.#isDelayed = false;
@@ -100,10 +115,15 @@ class Sender {
       this.#waitingFor = number;
       copies(used);
       const before = now();
-      this.#socket.write(this.#chunk.subarray(0, used), () => this.#written(number));
+      try {
+        this.#socket.write(this.#chunk.subarray(0, used), () => this.#written(number));
+      } catch (error) {
+        this.#socket.destroy(); // the stack is full, and nobody knows how much the kernel has taken
+        throw error;
+      }
       this.#times.count(now() - before, undefined, true);
       const isTaken = this.#socket.writableLength === 0;
-      if (isTaken && maySend()) {
+      if (isTaken && maySend(used)) {
         this.#waitingFor = 0; // the kernel has it: no need to wait for the callback
         continue;
       }

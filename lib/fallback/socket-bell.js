@@ -10,7 +10,7 @@ const { Receiver } = require('./receiver.js');
 const { Sender } = require('./sender.js');
 
 const ON_ITS_WAY_BYTES = 2 ** 20; // in the socket, at most
-const LINGER_MS = 5000; // how long a closed channel waits for a peer that takes nothing
+const LINGER_MS = 15_000; // how long a closed channel waits for a peer that takes nothing. The kernel has room again once it has taken about 140 KB
 const LOOKS = 10; // within LINGER_MS: if this process was stopped for long, only one of them comes before its next write
 const NO_WORDS = new Int32Array(0);
 const POLL_MS = 1000; // how long a loop may poll without returning to the event loop

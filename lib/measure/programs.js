@@ -3,9 +3,9 @@
 const { spawn } = require('node:child_process');
 const { existsSync } = require('node:fs');
 const { isAbsolute } = require('node:path');
-const { createInterface } = require('node:readline');
 const { findBinary } = require('../channel/binary.js');
 const { CrossingsError } = require('../channel/errors.js');
+const { onLine } = require('./lines.js');
 const { cannotRun, start } = require('./start.js');
 
 /** @typedef {{type: string, [key: string]: any}} ProgramEvent one line printed by a program */
@@ -144,7 +144,7 @@ async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) 
     events.push(event);
     onEvent?.(event);
   };
-  if (child.stdout) createInterface({ input: child.stdout }).on('line', readLine);
+  if (child.stdout) onLine(child.stdout, readLine);
   try {
     const [status, killedBy] = await ended;
     signal?.throwIfAborted();
@@ -188,8 +188,8 @@ function startProgram(name, args, onEvent, options = {}, onOutput = undefined) {
       child.kill('SIGKILL');
     }
   };
-  if (lines) createInterface({ input: lines }).on('line', take(onEvent));
-  if (child.stdout && onOutput) createInterface({ input: child.stdout }).on('line', take(onOutput));
+  if (lines) onLine(lines, take(onEvent));
+  if (child.stdout && onOutput) onLine(child.stdout, take(onOutput));
   else child.stdout?.resume(); // a full pipe would stop the program
   const ended = new Promise((resolve, reject) => {
     child.on('error', (error) => reject(cannotRun(name, error)));

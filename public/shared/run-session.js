@@ -30,8 +30,6 @@ export const report = (error) => showError(error.message);
 export function runSession({ listeners, route, showSavedRuns }) {
   /** The run in progress; `quarters` of it have been announced. @type {{id: string, stop: () => void, quarters: number} | null} */
   let live = null;
-  /** The run that was followed to its end last: what the server has answered before may say that it is in progress. */
-  let lastEnded = '';
   let isStarting = false;
   let swappedAt = Number.NEGATIVE_INFINITY; // the focus moved from Start to Cancel, or back
   const isLive = () => live !== null;
@@ -63,7 +61,6 @@ export function runSession({ listeners, route, showSavedRuns }) {
   /** @param {string} sentence how it ended */
   async function ended(sentence) {
     const wasShown = liveIsShown();
-    lastEnded = live?.id ?? '';
     live = null;
     announce(sentence);
     if (wasShown) await route();
@@ -73,7 +70,7 @@ export function runSession({ listeners, route, showSavedRuns }) {
 
   /** @param {string} id */
   function follow(id) {
-    if (live?.id === id || lastEnded === id) return;
+    if (live?.id === id) return;
     live?.stop();
     const { onSnapshot, others } = listeners(id);
     const stop = followRun(id, {

@@ -246,6 +246,29 @@ test('a receive() that failed because the stack was full takes no message, and s
   expect(String(await b.receive())).toBe('last');
 });
 
+// The promise of such a call is nobody's, and close() rejected it.
+test('after a receive() that failed because the stack was full, close() does not end the process', async () => {
+  const script = `
+    const { Pump } = require(${JSON.stringify(require.resolve('../../lib/channel/pump.js'))});
+    const { channelPair, openChannel } = require(${library});
+    const { begin } = Pump.prototype;
+    (async () => {
+      const { channel, port } = channelPair();
+      const [b, a] = await Promise.all([openChannel(port.take()), channel]);
+      const { signal } = new AbortController();
+      Pump.prototype.begin = () => { throw new RangeError('full'); };
+      const failed = [];
+      for (const call of [() => a.receive(), () => a.receive({ signal }), () => a[Symbol.asyncIterator]().next()])
+        await call().catch((error) => failed.push(error.message));
+      Pump.prototype.begin = begin;
+      await a.close();
+      await b.close();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      console.log(failed.join());
+    })();`;
+  expect(await runScript(script).ended).toEqual({ status: 0, signal: null, output: 'full,full,full\n' });
+});
+
 test('what could not be resumed because the stack was full is resumed when that is asked for again', async () => {
   const script = `
     const turn = require(${JSON.stringify(require.resolve('../../lib/channel/turn.js'))});
@@ -283,6 +306,7 @@ test('a ring that was released looks empty to a call that goes on', () => {
   writer.release();
   reader.announceRest();
   expect([reader.isReady(), reader.peekMessage(), writer.isReady()]).toEqual([false, -1, false]);
+  expect(() => reader.consume(10_000)).toThrow(errorWith('ERR_CLOSED')); // what was being copied is nothing
 });
 
 test('options are read once', async () => {

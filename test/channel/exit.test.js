@@ -2,6 +2,9 @@
 // How the end of a process treats what was sent in its last tick.
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
+const { mkdtempSync, readdirSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
 const { channelPair, openChannel } = require('../../lib/index.js');
 const { closing, library, newPath, runScript, success } = require('./support.js');
 
@@ -28,6 +31,31 @@ test('what was sent in the tick that calls process.exit() is published', async (
       if (received.join() !== '0,1,2') console.log(received);
     })();`;
   expect(await runScript(script).ended).toEqual(success);
+});
+
+// The file was made before what removes it.
+describe.each(['shared-memory', 'socket'])('over %s', (transport) => {
+  test.each([0, 1, 2, 3, 5, 8, 13])(
+    'process.exit() %i microtasks after listen() or channelPair() leaves no file',
+    async (ticks) => {
+      const folder = mkdtempSync(join(tmpdir(), 'exit-'));
+      const options = JSON.stringify({ transport });
+      const calls = [`listen(${JSON.stringify(join(folder, 'x.sock'))}, ${options})`, `channelPair(${options})`];
+      for (const call of calls) {
+        const script = `
+        process.env.TMPDIR = ${JSON.stringify(folder)};
+        const { channelPair, listen } = require(${library});
+        ${call};
+        (async () => {
+          for (let tick = 0; tick < ${ticks}; tick++) await undefined;
+          process.exit();
+        })();`;
+        expect(await runScript(script).ended).toEqual(success);
+        expect(readdirSync(folder)).toEqual([]);
+      }
+      rmSync(folder, { recursive: true });
+    },
+  );
 });
 
 // The 'exit' handler closed the listening socket while libuv polled it, and libuv aborted the process.

@@ -4,6 +4,7 @@ const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const net = require('node:net');
 const { join } = require('node:path');
+const { text } = require('node:stream/consumers');
 const { setImmediate: turnOfLoop } = require('node:timers/promises');
 const { closing, crossings, errorWith, newPath, pause } = require('../channel/support.js');
 const { KIND } = require('../../lib/channel/layout.js');
@@ -309,6 +310,36 @@ test.each([
     expect(chunks).toBe(129); // all of them, and what the record has added
   },
 );
+
+// The limit was asked only for clients whose hello was there when they were accepted.
+test('of many clients that say hello at the same moment, a turn opens few channels', async () => {
+  const script = `
+    const memory = require(${JSON.stringify(join(ROOT, 'lib/fallback/memory.js'))});
+    const { createMemory } = memory;
+    let made = 0, most = 0, all = 0;
+    memory.createMemory = (...values) => { made++; return createMemory(...values); };
+    const { listen } = require(${JSON.stringify(ROOT)});
+    const hello = Buffer.from('${writeHello(CAPACITY, null).toString('hex')}', 'hex');
+    listen(${JSON.stringify(newPath())}, ${JSON.stringify(OPTIONS)}).then(async (server) => {
+      const { connect } = require('node:net');
+      (async () => { for await (const channel of server) all++; })();
+      const clients = Array.from({ length: 100 }, () => connect(server.path).on('error', () => {}));
+      await new Promise((resolve) => setTimeout(resolve, 200)); // they are accepted
+      made = 0;
+      const turn = () => {
+        most = Math.max(most, made / 2);
+        made = 0;
+        if (all < 100) return setImmediate(turn);
+        console.log(most <= 64, all);
+        process.exit();
+      };
+      setImmediate(turn);
+      for (const client of clients) client.write(hello);
+    });`;
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  expect(await text(child.stdout)).toBe('true 100\n');
+});
 
 test('what was put off for the next turn is sent if the process exits before it', async () => {
   const path = newPath();
