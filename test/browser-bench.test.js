@@ -471,6 +471,22 @@ describeInBrowser('the benchmark page', () => {
     page.troubles().length = 0; // the browser logs the answer 404
   });
 
+  test('an address that changes while the page is loaded is noticed', async () => {
+    const one = await openPage(browser, lab, '/bench.html');
+    const unknown = (/** @type {number} */ digit) => `00000000-0000-4000-8000-00000000000${digit}`;
+    await one.route('**/api/runs/*', async (/** @type {any} */ route) => {
+      if (route.request().url().endsWith(unknown(1)))
+        await one.evaluate((/** @type {string} */ id) => {
+          location.hash = `run=${id}`;
+        }, unknown(2));
+      await route.continue();
+    });
+    await one.goto('about:blank');
+    await one.goto(`${lab.baseUrl}/bench.html#run=${unknown(1)}`);
+    await one.locator('#form-error', { hasText: `Run ${unknown(2)} not found` }).waitFor();
+    await one.close();
+  });
+
   test('no error occurred on the way, and no request went to another host', () => {
     expect(page.troubles()).toEqual([]);
   });

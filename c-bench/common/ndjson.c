@@ -1,6 +1,7 @@
 /* Writes JSON, as far as these programs need it. */
 #include "ndjson.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,11 +11,25 @@
 static int buffered;  /* lines are flushed by the caller */
 static int first = 1; /* the next member is the first of its object or array */
 
-static void check_output(void) {
-    if (!fflush(stdout) && !ferror(stdout))
-        return;
+static int lost; /* errno of the first write that failed */
+
+static void flush(void) {
+    if (fflush(stdout) && !lost)
+        lost = errno;
+}
+
+bool output_is_written(void) {
+    flush();
+    if (!lost && !ferror(stdout))
+        return true;
+    errno = lost ? lost : errno;
     perror("Cannot write all results to standard output");
-    _exit(1); /* a handler of atexit() may not call exit() */
+    return false;
+}
+
+static void check_output(void) {
+    if (!output_is_written())
+        _exit(1); /* a handler of atexit() may not call exit() */
 }
 
 /* A descriptor that was closed when the program began would be given to the next file or socket, and the results or the
@@ -129,7 +144,7 @@ void event_pair(uint64_t a, uint64_t b) {
 void event_end(void) {
     puts("}");
     if (!buffered)
-        fflush(stdout);
+        flush();
 }
 
 void event_buffer(void) {

@@ -2,11 +2,15 @@
 #ifndef CROSSINGS_NDJSON_H
 #define CROSSINGS_NDJSON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Call it first: a program whose output cannot be written then says so at its end, and exits with status 1. */
 void check_output_at_exit(void);
+
+/* For a process that ends without exit(). False: it has said that the output cannot be written. */
+bool output_is_written(void);
 
 void event_begin(const char *type);
 void event_string(const char *key, const char *value); /* NULL becomes null */

@@ -150,10 +150,8 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
     int status = parent < 0 ? SAID_WHY : parent == 0 ? 1 : watch_over(how, &pipes, parent, &orders, &notice);
     kill_descendants();
     remove_room(folder);
-    if (status == 0 && (fflush(stdout) || ferror(stdout))) {
-        perror("Cannot write all results to standard output");
+    if (status == 0 && !output_is_written())
         status = SAID_WHY;
-    }
     _exit(status);
 }
 

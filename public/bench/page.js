@@ -89,6 +89,7 @@ async function showCopy() {
 }
 
 async function showPage() {
+  const shown = location.hash;
   await route();
   await showSavedRuns();
   addEventListener('hashchange', async () => {
@@ -96,5 +97,6 @@ async function showPage() {
     if (!session.isLive())
       /** @type {HTMLElement | null} */ (document.querySelector('main > section:not([hidden]) h2'))?.focus();
   });
+  if (location.hash !== shown) await route(); // it has changed meanwhile
 }
 main().catch(report);

@@ -135,6 +135,7 @@ async function main() {
   if (!isLive) await showCopy();
   if (runningKind === name && !location.hash) location.replace(`#run=${running}`);
   else if (runningKind === name) session.follow(running);
+  const shown = location.hash;
   await route();
   if (runningKind && runningKind !== name) {
     const link = h('a', { href: addressOf(runningKind, running) }, 'Show that run.');
@@ -148,5 +149,6 @@ async function main() {
     if (!session.isLive())
       /** @type {HTMLElement | null} */ (document.querySelector('main > section:not([hidden]) h2[tabindex]'))?.focus();
   });
+  if (location.hash !== shown) await route(); // it has changed meanwhile
 }
 main().catch((error) => fail(error.message));
