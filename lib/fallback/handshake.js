@@ -7,6 +7,7 @@ const { authorize } = require('../channel/handshake.js');
 const { onAbort, throwIfAborted } = require('../channel/signals.js');
 const { countCalls, mayAnswer, reference, resumeNext } = require('../channel/turn.js');
 const { createMemory, newKey } = require('./memory.js');
+const { keepReadable } = require('./sender.js');
 const { SocketBell } = require('./socket-bell.js');
 const { peerOf } = require('./sockets.js');
 const { HELLO_BYTES, readHello, writeHello } = require('./wire.js');
@@ -146,6 +147,7 @@ function startHandshake(socket, options, timeoutMs, signal, checks, arrived = Bu
     if (socket.destroyed) gone();
     if (ended) return self;
     socket.on('error', () => {}); // 'close' follows
+    keepReadable(socket); // a client may have sent all that it has to say and ended
     socket.on('data', take).once('end', gone).once('close', gone);
     if (!checks) sayHello();
     stopListening = onAbort(signal, refuse);

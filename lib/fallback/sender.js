@@ -165,7 +165,7 @@ class Sender {
   /** @param {NodeJS.ErrnoException} error */
   #failed(error) {
     this.#isBroken = true;
-    if (!GONE.includes(String(error.code))) this.#socket.destroy();
+    destroyUnlessGone(this.#socket, error);
   }
 
   /** Call once all that was published has been written, which may be now. @param {() => void} onEmpty */
@@ -222,19 +222,30 @@ class Sender {
   }
 }
 
+/** Called when a write fails. @type {WeakMap<import('node:net').Socket, (error: NodeJS.ErrnoException) => void>} */
+const onErrors = new WeakMap();
+
 /**
  * A write that fails would destroy the socket. What the peer sent before it ended may not have been read by then, so the stream is
- * told that the write was done, and the end is noticed when everything before it has been read.
+ * told that the write was done, and the end is noticed when everything before it has been read. Call this before the first write.
  * @param {import('node:net').Socket} socket
- * @param {(error: NodeJS.ErrnoException) => void} onError
+ * @param {(error: NodeJS.ErrnoException) => void} [onError] replaces the one before it
  */
-function keepReadable(socket, onError) {
+function keepReadable(socket, onError = (error) => destroyUnlessGone(socket, error)) {
+  const isKept = onErrors.has(socket);
+  onErrors.set(socket, onError);
+  if (isKept) return;
   const write = socket._write;
   socket._write = (chunk, encoding, callback) =>
     write.call(socket, chunk, encoding, (error) => {
-      if (error) onError(error);
+      if (error) onErrors.get(socket)?.(error);
       callback();
     });
 }
 
-module.exports = { Sender };
+/** @param {import('node:net').Socket} socket @param {NodeJS.ErrnoException} error */
+function destroyUnlessGone(socket, error) {
+  if (!GONE.includes(String(error.code))) socket.destroy();
+}
+
+module.exports = { Sender, keepReadable };

@@ -364,6 +364,24 @@ test('what was put off for the next turn is sent if the process exits before it'
   expect(received).toEqual(Array.from({ length: 100 }, (_, i) => `message ${i}`));
 });
 
+// The server's hello could not be written, and that destroyed the socket with all that had not been read.
+test('a client that has ended before the hello of the server comes is received to its end', async () => {
+  const MESSAGES = 1000; // more than one read takes
+  const server = closing(await listen(newPath(), OPTIONS));
+  const socket = await raw(server.path);
+  const messages = Array.from({ length: MESSAGES }, () => record(150, KIND.MESSAGE, new Uint8Array(150)));
+  await new Promise((resolve) => socket.write(Buffer.concat([writeHello(2 ** 20, null), ...messages]), resolve));
+  socket.destroy();
+  const channel = closing(await server.accept());
+  let received = 0;
+  await expect(
+    (async () => {
+      for await (const message of channel) received += message.length / 150;
+    })(),
+  ).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+  expect(received).toBe(MESSAGES);
+});
+
 // The record was taken in a later turn than it came in. Then the socket was resumed, and all that followed was read and dropped.
 test('a channel reads nothing after a bad record that came with the hello', async () => {
   const server = closing(await listen(newPath(), OPTIONS));
