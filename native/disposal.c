@@ -56,35 +56,16 @@ static struct pool for_memory = {.mutex = PTHREAD_MUTEX_INITIALIZER, .most_threa
 /* A peer can make each of these threads wait. */
 static struct pool for_others = {.mutex = PTHREAD_MUTEX_INITIALIZER, .most_threads = 64};
 
-/* Signals are blocked while a mutex is held: a handler that calls fork() would wait for it in lock_pools(), for ever.
- */
-static sigset_t lock_pool(struct pool *pool) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_mutex_lock(&pool->mutex);
-    return before;
-}
-
-static void unlock_pool(struct pool *pool, const sigset_t *before) {
-    pthread_mutex_unlock(&pool->mutex);
-    pthread_sigmask(SIG_SETMASK, before, NULL);
-}
-
 static unsigned unfinished; /* those that wait, or that a thread is working on */
 
-static sigset_t before_fork; /* guarded by both mutexes */
-
 static void lock_pools(void) {
-    sigset_t before = lock_pool(&for_memory);
-    lock_pool(&for_others);
-    before_fork = before;
+    pthread_mutex_lock(&for_memory.mutex);
+    pthread_mutex_lock(&for_others.mutex);
 }
 
 static void unlock_pools(void) {
-    sigset_t before = before_fork;
     pthread_mutex_unlock(&for_others.mutex);
-    unlock_pool(&for_memory, &before);
+    pthread_mutex_unlock(&for_memory.mutex);
 }
 
 /* A forked child has none of the threads, and the descriptors are its parent's. */
@@ -114,13 +95,13 @@ static void run(const struct disposal *this) {
 
 /* Take the one that has waited for longest. Or NULL: then the thread that asks ends. */
 static struct disposal *next_of(struct pool *pool) {
-    sigset_t before = lock_pool(pool);
+    pthread_mutex_lock(&pool->mutex);
     struct disposal *this = pool->first;
     if (this)
         pool->first = this->next;
     else
         pool->threads--;
-    unlock_pool(pool, &before);
+    pthread_mutex_unlock(&pool->mutex);
     return this;
 }
 
@@ -157,16 +138,16 @@ bool disposal_start_thread(void *(*run)(void *), void *argument) {
 /* If something waits, start a thread for it, unless there are as many as there may be. None can be started while a peer
  * has brought this process to its limit: then call this again. */
 static void start_thread(struct pool *pool) {
-    sigset_t before = lock_pool(pool);
+    pthread_mutex_lock(&pool->mutex);
     bool may_start = pool->first && pool->threads < pool->most_threads;
     if (may_start)
         pool->threads++;
-    unlock_pool(pool, &before);
+    pthread_mutex_unlock(&pool->mutex);
     if (!may_start || disposal_start_thread(work, pool))
         return;
-    before = lock_pool(pool);
+    pthread_mutex_lock(&pool->mutex);
     pool->threads--;
-    unlock_pool(pool, &before);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 /* Leave it to a thread of the pool. */
@@ -187,13 +168,13 @@ static void dispose_elsewhere(struct pool *pool, const int *fds, size_t count, v
     *these = (struct disposal){.process = getpid(), .memory = memory, .bytes = bytes, .count = count};
     for (size_t i = 0; i < count; i++)
         these->fds[i] = fds[i];
-    sigset_t before = lock_pool(pool);
+    pthread_mutex_lock(&pool->mutex);
     if (pool->first)
         pool->last->next = these;
     else
         pool->first = these;
     pool->last = these;
-    unlock_pool(pool, &before);
+    pthread_mutex_unlock(&pool->mutex);
     start_thread(pool);
     errno = reason;
 }
