@@ -14,6 +14,8 @@
  *
  * Signals: a call goes on after the handler of a signal has returned. A handler must not leave it by siglongjmp(): in
  * the middle of a call, the channel is between two states, and the next message may be torn. Set a time limit instead.
+ * Nor may it call fork(), which waits for locks that the interrupted call may hold: those of this library and of
+ * malloc().
  *
  * Cancellation: pthread_cancel() ends a call only while it waits, and before anything is sent, received or accepted.
  * The channel or the server can still be used. Opening a channel cannot be canceled once there is a peer.
