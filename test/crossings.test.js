@@ -1,6 +1,10 @@
 'use strict';
 // The number of system calls that each mechanism makes per message, counted by the kernel.
+const { mkdtempSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
 const { countCrossings, slope } = require('../lib/measure/crossings.js');
+const { compile } = require('./hostile/build.js');
 const { eventsOf, run } = require('./support.js');
 
 const [machine] = eventsOf(run('crossings-bench', ['--describe']).stdout);
@@ -92,4 +96,17 @@ describe('crossings-count', () => {
     expect(run('crossings-count', ['--method', 'guess', 'true'])).toMatchObject({ status: 2 });
     expect(run('crossings-count', [])).toMatchObject({ status: 2 });
   });
+});
+
+const testPtrace = methods.ptrace.allowed === 'yes' ? test : test.skip;
+// It resumed the youngest thread that had stopped, again and again: with many threads, the oldest one hardly got anywhere.
+testPtrace('counting by ptrace keeps no thread of the command waiting for the others', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'starve-'));
+  try {
+    const command = compile(join(folder, 'starve'), ['test/starve.c'], ['-O1']);
+    const [{ byName }] = eventsOf(run('crossings-count', ['--method', 'ptrace', '--', command, '8']).stdout);
+    expect(byName.getppid).toBeLessThan(2000 * 9 * 8); // each of 9 threads makes 2000 calls; the kernel is not quite fair either
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define BATCH 64           /* stops handled together */
+#define BATCH MAX_TASKS    /* stops handled together: all, because the kernel reports the youngest thread first */
 #define PATIENCE_NS 200000 /* how long one process of a demo stays stopped to wait for the other's next stop... */
 #define CHECK_NS 40000     /* ...and how often to check meanwhile whether that one sleeps */
 
