@@ -47,8 +47,10 @@ class Lessons {
         return this.#running;
       });
     } catch (error) {
-      if (!signal?.aborted) throw error;
-      throw new HttpError(503, 'ERR_CANCELLED', 'The run was canceled.');
+      if (signal?.aborted) throw new HttpError(503, 'ERR_CANCELLED', 'The run was canceled.');
+      if (error instanceof CrossingsError && !(error instanceof HttpError))
+        throw new HttpError(503, error.code, error.message); // for example, its program was killed
+      throw error;
     }
   }
 

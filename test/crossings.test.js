@@ -90,6 +90,8 @@ describe('crossings-count', () => {
   test("exits with the command's status and prints no count if the command failed", () => {
     expect(run('crossings-count', ['sh', '-c', 'exit 3'])).toMatchObject({ status: 3, stdout: '' });
     expect(run('crossings-count', ['/no/such/program'])).toMatchObject({ status: 127, stdout: '' });
+    const killed = { status: 1, stdout: '', stderr: 'The command was ended by signal 6 (Aborted).\n' };
+    expect(run('crossings-count', ['sh', '-c', 'kill -ABRT $$'])).toMatchObject(killed);
   });
 
   test('refuses an unknown method and a missing command', () => {

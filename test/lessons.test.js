@@ -30,6 +30,11 @@ test('a recording of a confined program has one limit of time', () => {
   expect(stderr).toBe('--limit-ms and --trace cannot be used together: the limit of a recording is --timeout.\n');
 });
 
+test('--exec without --confine is refused', () => {
+  const refused = { status: 2, stdout: '', stderr: '--exec runs a confined program only: add --confine.\n' };
+  expect(run('crossings-lessons', ['--exec', 'true'])).toMatchObject(refused);
+});
+
 describe.each([
   ['in namespaces', []],
   ['without namespaces', ['--no-namespaces']],

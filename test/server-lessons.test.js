@@ -98,3 +98,14 @@ test('a request that is refused because another run is in progress leaves no tim
   expect([any, timeout].map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
   jest.restoreAllMocks();
 });
+
+test('a lesson whose program is killed is answered as a pitfall is: the lab works, but the run failed', async () => {
+  const answer = run('05-waiting', { try: null });
+  await until(() => descendantsOf(process.pid).length > 0);
+  await until(() => {
+    for (const pid of descendantsOf(process.pid)) process.kill(pid, 'SIGKILL');
+    return true;
+  });
+  const { status, body } = await answer;
+  expect({ status, code: body.error.code }).toEqual({ status: 503, code: expect.stringMatching(/^ERR_/) });
+});

@@ -129,8 +129,10 @@ static int count(char **arguments, const char *wanted) {
             return 1;
         }
     }
-    if (!WIFEXITED(status))
+    if (!WIFEXITED(status)) {
+        fprintf(stderr, "The command was ended by signal %d (%s).\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
         return 1;
+    }
     if (WEXITSTATUS(status) == 0)
         print_tally(method, reason, &tally);
     return WEXITSTATUS(status);

@@ -110,6 +110,8 @@ int main(int argument_count, char **arguments) {
         refuse("The name of the program is missing. Run crossings-lessons --list to see the programs.");
     how.argc = argument_count - optind;
     how.argv = arguments + optind;
+    if (executes && !confine)
+        refuse("--exec runs a confined program only: add --confine.");
     const struct program *program = executes ? NULL : find_program(how.argv[0]);
     if (!executes && !program)
         refuse("Unknown program \"%s\". Run crossings-lessons --list to see the programs.", how.argv[0]);
@@ -122,7 +124,7 @@ int main(int argument_count, char **arguments) {
     if (how.trace) /* the tracer ends the program; the guard ends a tracer that does not */
         how.limit_ms = (int)trace.seconds * 1000 + 5000;
     if (!confine)
-        return program ? program->run(how.argc, how.argv) : 2;
+        return program->run(how.argc, how.argv);
     how.run = program ? program->run : NULL;
     return run_confined(&how);
 }

@@ -164,10 +164,10 @@ class Connection {
    * @returns {boolean} false if there is no room now
    */
   write(bytes, kind, number) {
+    turn.copies(bytes.length); // first: a hook of async_hooks may close this channel when a turn begins
     if (this.state !== OPEN) this.throwError();
     if (bytes.length + (kind === KIND.MESSAGE ? 0 : NUMBER_BYTES) > this.#largest)
       this.#throwTooLarge(bytes.length, kind);
-    turn.copies(bytes.length);
     let written = false;
     try {
       written = this.writer.write(bytes, kind, number);

@@ -9,6 +9,7 @@ const { RingReader } = require('../../lib/channel/ring-reader.js');
 const { RingWriter } = require('../../lib/channel/ring-writer.js');
 const { PENDING, Waiters } = require('../../lib/channel/waiters.js');
 const { createMemory } = require('../../lib/fallback/memory.js');
+const { closedByHook } = require('./raw-peer.js');
 const { crossings, errorWith, library, pair, pause, runScript } = require('./support.js');
 
 const hasPython = spawnSync('python3', ['-c', 'import socket; socket.send_fds']).status === 0;
@@ -307,6 +308,13 @@ test('a ring that was released looks empty to a call that goes on', () => {
   reader.announceRest();
   expect([reader.isReady(), reader.peekMessage(), writer.isReady()]).toEqual([false, -1, false]);
   expect(() => reader.consume(10_000)).toThrow(errorWith('ERR_CLOSED')); // what was being copied is nothing
+});
+
+// It failed with a RangeError of Node.
+test('a hook that closes the channel when a large message begins a turn makes its send() fail', async () => {
+  const [a] = await pair();
+  await pause(10); // until no turn has begun
+  expect(() => closedByHook(a, () => a.trySend(Buffer.alloc(100_000)), 'Immediate')).toThrow(errorWith('ERR_CLOSED'));
 });
 
 test('options are read once', async () => {

@@ -85,13 +85,13 @@ async function rawPeer(options = {}) {
 
 /**
  * Make a call, and close the channel in a hook of async_hooks, which runs when the call makes its first promise.
- * @template T @param {any} channel @param {() => T} call @returns {T}
+ * @template T @param {any} channel @param {() => T} call @param {string} [made] of another resource @returns {T}
  */
-function closedByHook(channel, call) {
+function closedByHook(channel, call, made = 'PROMISE') {
   let isArmed = true;
   const hook = createHook({
     init(_id, type) {
-      if (type !== 'PROMISE' || !isArmed) return;
+      if (type !== made || !isArmed) return;
       isArmed = false;
       channel.close();
     },
