@@ -70,7 +70,7 @@ class SocketBell {
       this.#socket.pause(); // until these bytes are taken; Deno may read more before the next tick
       nextTick(() => this.resume());
     } else {
-      this.#socket.resume();
+      this.#read();
     }
   }
 
@@ -132,7 +132,12 @@ class SocketBell {
     this.#take(rest);
     if (this.#rest !== null) return;
     if (this.#isEnding) this.#end();
-    else if (!this.#isStopped) this.#socket.resume(); // what was taken may have shown that the peer is corrupt
+    else if (!this.#isStopped) this.#read(); // what was taken may have shown that the peer is corrupt
+  }
+
+  /** A socket that has failed holds what it had read until 'close' follows, and would drop it now. */
+  #read() {
+    if (!this.#socket.destroyed) this.#socket.resume();
   }
 
   /** The socket has ended. All that has arrived is taken first. */

@@ -8,6 +8,7 @@ const { text } = require('node:stream/consumers');
 const { setImmediate: turnOfLoop } = require('node:timers/promises');
 const { closing, crossings, errorWith, newPath, pause } = require('../channel/support.js');
 const { KIND } = require('../../lib/channel/layout.js');
+const turn = require('../../lib/channel/turn.js');
 const { RingWriter } = require('../../lib/channel/ring-writer.js');
 const { createMemory } = require('../../lib/fallback/memory.js');
 const { Receiver } = require('../../lib/fallback/receiver.js');
@@ -380,6 +381,34 @@ test('a client that has ended before the hello of the server comes is received t
     })(),
   ).rejects.toEqual(errorWith('ERR_PEER_DIED'));
   expect(received).toBe(MESSAGES);
+});
+
+// The socket was resumed after it had failed and before it was closed. Then it emits no 'data', and drops what it holds.
+test('what a paused socket holds when it fails is received', async () => {
+  const server = closing(await listen(newPath(), OPTIONS));
+  const socket = await raw(server.path);
+  socket.write(writeHello(CAPACITY, null));
+  const channel = closing(await server.accept());
+  await pause(10); // both hellos have been read
+  const { push } = net.Socket.prototype;
+  /** Node reads twice. Then the kernel reports that the peer has closed its end before it had read everything. */
+  jest.spyOn(net.Socket.prototype, 'push').mockImplementation(function (/** @type {Buffer | null} */ bytes) {
+    if (bytes === null) return false;
+    for (const part of [bytes.subarray(0, 20), bytes.subarray(20)]) push.call(this, part);
+    this.destroy(new Error('read ECONNRESET'));
+    return false;
+  });
+  /** @type {string[]} */ const received = [];
+  const all = (async () => {
+    for await (const message of channel) received.push(String(message));
+  })();
+  setTimeout(() => {
+    for (let i = 0; i < 4; i++) socket.write(record(9, KIND.MESSAGE, Buffer.from(`message ${i}`)));
+    while (turn.take()); // the next turn of the event loop begins after the socket has been read
+  }, 20); // it sleeps
+  await expect(all).rejects.toEqual(errorWith('ERR_PEER_DIED'));
+  jest.restoreAllMocks();
+  expect(received).toEqual([0, 1, 2, 3].map((i) => `message ${i}`));
 });
 
 // The record was taken in a later turn than it came in. Then the socket was resumed, and all that followed was read and dropped.
