@@ -29,7 +29,7 @@ class CostlyWork {
         tookMs = performance.now() - begunAt;
       }
     });
-    const rest = () => sleep(Math.min(tookMs, MOST_REST_MS));
+    const rest = () => sleep(Math.min(tookMs, MOST_REST_MS), undefined, { ref: false }); // what waits ends with the lab
     this.#last = done.then(rest, rest); // this call's caller gets the error
     try {
       return await done;

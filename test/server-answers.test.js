@@ -3,6 +3,7 @@
 const { randomUUID } = require('node:crypto');
 const { utimesSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
+const { spawnSync } = require('node:child_process');
 const { setImmediate: nextTurn } = require('node:timers/promises');
 const { Answers, MAX_KEPT_BYTES, REFUSAL_BYTES } = require('../server/answers.js');
 const { Comparisons } = require('../server/comparisons.js');
@@ -115,6 +116,19 @@ describe('costly work', () => {
     await expect(work.run(fails)).rejects.toMatchObject({ status: 503, code: 'ERR_BUSY' });
     expect((await Promise.allSettled(waiting)).every(({ status }) => status === 'rejected')).toBe(true);
     expect(await work.run(() => 'done')).toBe('done');
+  });
+
+  test('does not keep a lab alive that has closed', () => {
+    const script = `
+      const { CostlyWork } = require(${JSON.stringify(require.resolve('../server/costly-work.js'))});
+      const work = new CostlyWork();
+      let done = 0;
+      for (let i = 0; i < 3; i++) work.run(() => done++);
+      process.on('exit', () => console.log(done));`;
+    expect(spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' })).toMatchObject({
+      status: 0,
+      stdout: '1\n',
+    });
   });
 });
 
