@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -196,10 +197,17 @@ static int finish(pid_t command, struct tally *tally, char *reason) {
         close_events();
         return -1;
     }
+    for (int i = 0; i < event_count; i++) { /* processes that outlive the command go on making calls */
+        ioctl(events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+        drain(&events[i], tally);
+    }
     uint64_t counted = counted_by_kernel();
     close_events();
     if (counted != tally->total) {
-        snprintf(reason, REASON_BYTES, "the kernel counted %llu system calls, but only %llu records arrived",
+        snprintf(reason, REASON_BYTES,
+                 "the kernel counted %llu system calls, but only %llu records arrived; the command makes calls faster "
+                 "than this "
+                 "machine records them now, so use --method ptrace, which makes each call slower",
                  (unsigned long long)counted, (unsigned long long)tally->total);
         return -1;
     }
