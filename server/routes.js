@@ -198,7 +198,7 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
   router.use(pitfallRoutes(pitfalls, disconnectOf));
 
   router.get('/runs', async (_request, response) => {
-    response.json({ runs: await runs.list() });
+    response.type('json').send(await runs.listText());
   });
   router.post('/runs', (request, response) => {
     response.status(202).json({ id: runs.start(schema.parseTask(request.body, catalogue)) });

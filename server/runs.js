@@ -14,6 +14,7 @@ const { Subscribers } = require('./subscribers.js');
 
 /** A run that takes longer is stopped. */
 const LIMITS_MS = { quick: 180_000, standard: 600_000, thorough: 3_600_000 };
+const LISTED_MS = 100; // so old may a list be in which this server has changed nothing
 const MAX_ENDED_SESSIONS = 100;
 const MAX_ENDED_PARTIALS = 10; // of these keep what was measured before they ended
 
@@ -45,6 +46,8 @@ class Runs {
   #sessions = new Map();
   /** The run in progress, or a recording, which has no id. @type {{id: string | null, what: string} | null} */
   #busy = null;
+  #changes = 0; // that this server has made to the list of the runs
+  /** @type {{changes: number, until: number, text: Promise<Buffer>} | null} */ #listing = null;
 
   /**
    * @param {string} dataFolder of the finished runs
@@ -100,6 +103,7 @@ class Runs {
     const session = new Session(randomUUID(), task);
     this.#begin(session.id, 'A run');
     this.#sessions.set(session.id, session);
+    this.#changes++;
     this.#dropOldest();
     session.ended = this.#measure(session);
     return session.id;
@@ -151,6 +155,7 @@ class Runs {
   /** @param {Session} session @param {State} state @param {object} data of the final event */
   #end(session, state, data) {
     session.state = state;
+    this.#changes++;
     this.#log.info({ run: session.id, state, code: session.error?.code }, 'run ended');
     session.subscribers.broadcast(data, state);
     session.subscribers.end();
@@ -192,6 +197,23 @@ class Runs {
       ...sessions.map((session) => (session.run ? lineOf(session.run) : lineOfSession(session))),
     ];
     return lines.sort((a, b) => b.startedAt.localeCompare(a.startedAt));
+  }
+
+  /**
+   * The list as JSON. It is made once for all who ask in a short time, unless this server changes it: with 500 runs, that takes
+   * milliseconds, and many clients would delay the others. Other programs may change the folder, so it is not kept for longer.
+   */
+  listText() {
+    if (this.#listing?.changes !== this.#changes || performance.now() > this.#listing.until) {
+      const text = this.list().then((runs) => Buffer.from(JSON.stringify({ runs })));
+      const listing = { changes: this.#changes, until: Number.POSITIVE_INFINITY, text };
+      const made = () => {
+        listing.until = performance.now() + LISTED_MS;
+      };
+      text.then(made, made);
+      this.#listing = listing;
+    }
+    return this.#listing.text;
   }
 
   /** What the list shows of a finished run. @param {string} id */
@@ -239,6 +261,7 @@ class Runs {
     const isSaved = !session || (session.state === 'done' && !session.run);
     if (isSaved) this.#store.remove(id); // otherwise it need not be possible: the folder may be gone
     this.#sessions.delete(id);
+    this.#changes++;
     return 'removed';
   }
 

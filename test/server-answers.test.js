@@ -174,6 +174,19 @@ describe('the lab', () => {
     expect(read).not.toHaveBeenCalled();
   });
 
+  test('the list of the runs is made once for all who ask at the same time, and again after a change', async () => {
+    const list = jest.spyOn(Runs.prototype, 'list');
+    const [id] = [save(), save()];
+    const lists = async () =>
+      (await Promise.all([1, 2, 3].map(() => lab.ask('/api/runs')))).map(({ body }) => body.runs);
+    const [first, ...others] = await lists();
+    expect(first.map((/** @type {any} */ line) => line.id)).toContain(id);
+    expect(others).toEqual([first, first]);
+    expect(list.mock.calls.length).toBeLessThan(3); // on a slow machine, one of them may have come later
+    expect((await lab.ask(`/api/runs/${id}`, { method: 'DELETE' })).status).toBe(200);
+    for (const runs of await lists()) expect(runs.map((/** @type {any} */ line) => line.id)).not.toContain(id);
+  });
+
   test('a run in progress is described once for all who ask before it changes', async () => {
     const started = { effort: 'thorough', mechanisms: ['pipe'], messages: 1_000_000, sizeBytes: 1024 };
     const { id } = (await lab.ask('/api/runs', { method: 'POST', body: started })).body;
