@@ -76,6 +76,8 @@ async function bind(server, path, others, publish) {
   const bound = isWindows ? path : join(folder, SOCKET_NAME);
   const listening = new Promise((resolve, reject) => {
     server.once('listening', () => resolve(undefined)).once('error', reject);
+    // A server that is closed in the same tick never says that it listens.
+    server.once('close', () => reject(new CrossingsError('ERR_CLOSED', 'The server was closed.')));
   });
   listening.catch(() => {}); // if something else fails first
   const removeFolder = () => {

@@ -21,6 +21,7 @@ const { Worker } = require('node:worker_threads');
 const { createMemory } = require('../../lib/fallback/memory.js');
 const { Receiver } = require('../../lib/fallback/receiver.js');
 const { SocketBell } = require('../../lib/fallback/socket-bell.js');
+const { until } = require('../support.js');
 const {
   closing,
   crossings,
@@ -248,6 +249,18 @@ describe('the socket file', () => {
 });
 
 describe('a ticket', () => {
+  // The server says nothing of itself if it is closed in the same tick, and the folder was removed when the process ended.
+  test.each([
+    ['whose port is closed in the same tick', {}],
+    ['whose signal is aborted', { signal: AbortSignal.abort() }],
+  ])('of a pair %s leaves no folder', async (_, options) => {
+    const before = process.listenerCount('exit');
+    const { channel, port } = crossings.channelPair({ ...SOCKET, ...options });
+    port.close();
+    await expect(channel).rejects.toBeInstanceOf(Error);
+    await until(() => process.listenerCount('exit') === before); // until then, something is to be removed at the exit
+  });
+
   test('opens the other end in a worker, once, and nothing is left of it', async () => {
     const { channel, port } = channelPair(SOCKET);
     const ticket = port.take();
