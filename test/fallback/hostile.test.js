@@ -392,12 +392,14 @@ test('what a paused socket holds when it fails is received', async () => {
   await pause(10); // both hellos have been read
   const { push } = net.Socket.prototype;
   /** Node reads twice. Then the kernel reports that the peer has closed its end before it had read everything. */
-  jest.spyOn(net.Socket.prototype, 'push').mockImplementation(function (/** @type {Buffer | null} */ bytes) {
-    if (bytes === null) return false;
-    for (const part of [bytes.subarray(0, 20), bytes.subarray(20)]) push.call(this, part);
-    this.destroy(new Error('read ECONNRESET'));
-    return false;
-  });
+  jest.spyOn(net.Socket.prototype, 'push').mockImplementation(
+    /** @this {net.Socket} @param {Buffer | null} bytes */ function (bytes) {
+      if (bytes === null) return false;
+      for (const part of [bytes.subarray(0, 20), bytes.subarray(20)]) push.call(this, part);
+      this.destroy(new Error('read ECONNRESET'));
+      return false;
+    },
+  );
   /** @type {string[]} */ const received = [];
   const all = (async () => {
     for await (const message of channel) received.push(String(message));
