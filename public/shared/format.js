@@ -25,7 +25,7 @@ export const counted = (count, noun) => `${count.toLocaleString('en-US')} ${noun
 
 /** @param {number} value @param {string[]} units each a thousand times the one before */
 function scaled(value, units, digits = 3) {
-  const thousands = Math.max(0, Math.min(Math.floor(Math.log10(value) / 3), units.length - 1));
+  const thousands = value >= 1000 ? Math.min(Math.floor(Math.log10(value) / 3), units.length - 1) : 0;
   return `${significant(value / 1000 ** thousands, digits)} ${units[thousands]}`;
 }
 
