@@ -42,7 +42,7 @@ class Arrivals {
    * @param {InstanceType<typeof import('./connection.js').Connection>} connection
    * @param {InstanceType<typeof import('./requests.js').Requests>} requests
    * @param {() => void} onNumbered called when requests or responses have been set aside
-   * @param {() => void} onMore called when a search stopped early and the ring may hold more frames
+   * @param {() => void} onMore called when a search stopped early and the ring may hold more frames, or the window has more room
    */
   constructor(connection, requests, onNumbered, onMore) {
     this.#connection = connection;
@@ -118,7 +118,7 @@ class Arrivals {
     const payload = this.#copyNumbered(kind, copied); // first: there may be no memory for it
     const isWanted = this.#requests.admit(kind, number, size - NUMBER_BYTES);
     reader.consume(size);
-    if (!isWanted) return;
+    if (!isWanted) return this.#onMore(); // a queued request may be sent now
     if (this.#numbered.length > 0) return void this.#numbered.push({ kind, number, payload });
     this.#numbered = [{ kind, number, payload }]; // push() would make room for 17
     this.#onNumbered();

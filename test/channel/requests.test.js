@@ -1,6 +1,6 @@
 'use strict';
 // request and onRequest: every request gets its own answer or one clear error.
-const { errorWith, pair, pause } = require('./support.js');
+const { errorWith, library, pair, pause, runScript, success } = require('./support.js');
 
 test('answers match their requests, in whatever order they come', async () => {
   const [a, b] = await pair();
@@ -196,4 +196,30 @@ test('a request that finds room at the second look gets its response, and its wi
   stop.abort(new Error('enough'));
   await expect(aborted).rejects.toThrow('enough');
   expect([cancels, requests.hasPending]).toEqual([0, true]); // it is open at the peer
+});
+
+// A try call took that response out of the ring, and nobody sent the request that it had made room for.
+test('a request that waits for the window is sent when the response to one that has timed out is found', async () => {
+  const script = `
+    const { Worker } = require('node:worker_threads');
+    const { channelPair, openChannel } = require(${library});
+    const { channel, port } = channelPair({ capacity: 65536, wait: 'spin' });
+    const worker = new Worker(\`
+      const { openChannel } = require(${library});
+      openChannel(require('node:worker_threads').workerData, { capacity: 65536 }).then((other) =>
+        other.onRequest(({ length }) => length === 60000 ? new Promise((done) => setTimeout(done, 300, 'late')) : 'early'));\`,
+      { eval: true, workerData: port.take() });
+    channel.then(async (ours) => {
+      await ours.request(Buffer.alloc(60000), { timeout: 20 }).catch(({ code }) => code === 'ERR_TIMEOUT' || console.log(code));
+      const second = ours.request(Buffer.alloc(10000), { timeout: 5000 });
+      await new Promise((done) => setTimeout(done, 50)); // it looks for the response
+      const until = performance.now() + 1000;
+      while (performance.now() < until); // the late response has come
+      ours.tryReceive();
+      const answer = String(await second.catch(({ code }) => code));
+      if (answer !== 'early') console.log(answer);
+      await ours.close();
+      worker.terminate();
+    });`;
+  expect(await runScript(script).ended).toEqual(success);
 });
