@@ -15,10 +15,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define MAX_FOUND 4096
+#define MAX_FOUND 4096 /* descendants */
 #define MAX_REPORTED 64
+#define UNSEEN_MS 500 /* how long kill_descendants() waits for children that it does not find */
 
 struct found {
     pid_t pid, parent;
@@ -43,14 +45,12 @@ static void read_text(char *text, size_t bytes, const char *format, ...) {
         close(file);
 }
 
-/* The processes below `ancestor`. Parents have no fixed place in /proc, so look until nothing new is found. */
-static int find_descendants(pid_t ancestor, pid_t *below, int most) {
-    static struct found all[MAX_FOUND];
-    int count = 0, found = 0;
+/* All processes of the machine. Returns their number; free(*all). */
+static int find_all(struct found **all) {
+    int count = 0, room = 0;
     DIR *proc = opendir("/proc");
-    if (!proc)
-        return 0;
-    for (struct dirent *entry; count < MAX_FOUND && (entry = readdir(proc));) {
+    *all = NULL;
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
         char stat[512];
         const char *rest;
         pid_t pid = atoi(entry->d_name);
@@ -58,10 +58,26 @@ static int find_descendants(pid_t ancestor, pid_t *below, int most) {
             continue;
         read_text(stat, sizeof stat, "/proc/%d/stat", (int)pid);
         rest = strrchr(stat, ')'); /* its name may contain anything */
-        if (rest && rest[2] != 'Z' && rest[2] != 'X')
-            all[count++] = (struct found){pid, atoi(rest + 4)};
+        if (!rest || rest[2] == 'Z' || rest[2] == 'X')
+            continue;
+        if (count == room) {
+            room = room ? 2 * room : 1024;
+            struct found *larger = realloc(*all, (size_t)room * sizeof **all);
+            if (!larger)
+                break;
+            *all = larger;
+        }
+        (*all)[count++] = (struct found){pid, atoi(rest + 4)};
     }
-    closedir(proc);
+    if (proc)
+        closedir(proc);
+    return count;
+}
+
+/* The processes below `ancestor`. Parents have no fixed place in /proc, so look until nothing new is found. */
+static int find_descendants(pid_t ancestor, pid_t *below, int most) {
+    struct found *all;
+    int count = find_all(&all), found = 0;
     for (bool again = true; again;) {
         again = false;
         for (int i = 0; i < count; i++) {
@@ -75,6 +91,7 @@ static int find_descendants(pid_t ancestor, pid_t *below, int most) {
             again = true;
         }
     }
+    free(all);
     return found;
 }
 
@@ -85,7 +102,7 @@ int count_descendants(pid_t ancestor) {
 
 int kill_descendants(void) {
     pid_t below[MAX_FOUND];
-    int ended = 0;
+    int ended = 0, unseen_ms = 0;
     bool refused = false;
     for (;;) {
         int count = find_descendants(getpid(), below, MAX_FOUND);
@@ -100,6 +117,11 @@ int kill_descendants(void) {
             return -1;
         if (pid < 0)
             return ended; /* no child is left, hence no descendant */
+        if (count > 0)
+            continue;
+        if (unseen_ms++ >= UNSEEN_MS)
+            return -1; /* such as without /proc */
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }
 

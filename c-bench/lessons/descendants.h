@@ -14,7 +14,7 @@ void report_descendants(pid_t ancestor);
 int count_descendants(pid_t ancestor);
 
 /* Kill all descendants, also those that they start meanwhile, and wait for them. Returns how many there were; -1: the
- * system refuses it, and nobody has waited for those that are left. */
+ * system refuses it or has no /proc in which to find them, and nobody has waited for those that are left. */
 int kill_descendants(void);
 
 #endif
