@@ -9,6 +9,7 @@ const sharedMemory = {
 const { CrossingsError } = require('./channel/errors.js');
 const { unavailable } = require('./channel/native.js');
 const { readOptions } = require('./channel/options.js');
+const { nextTurn } = require('./channel/turn.js');
 const socket = require('./fallback/index.js');
 
 /** @typedef {import('./channel/options.js').ChannelOptions} ChannelOptions */
@@ -27,13 +28,27 @@ function transportOf({ transport }) {
 }
 
 /**
+ * Another process can make this fail at once, each time. A program that tries again until it succeeds would starve its event loop, so
+ * an error comes in a later turn.
+ * @template T @param {() => Promise<T>} work @returns {Promise<T>}
+ */
+async function failLater(work) {
+  try {
+    return await work();
+  } catch (error) {
+    await nextTurn();
+    throw error;
+  }
+}
+
+/**
  * Listen for clients at a path.
  * @param {string} path
  * @param {ChannelOptions} [given] options of every channel
  */
 async function listen(path, given) {
   const options = readOptions(given);
-  return transportOf(options).listen(path, options);
+  return failLater(() => transportOf(options).listen(path, options));
 }
 
 /**
@@ -43,7 +58,7 @@ async function listen(path, given) {
  */
 async function connect(path, given) {
   const options = readOptions(given);
-  return transportOf(options).connect(path, options);
+  return failLater(() => transportOf(options).connect(path, options));
 }
 
 /**
@@ -62,7 +77,7 @@ function channelPair(given) {
  */
 async function openChannel(fd, given) {
   const options = readOptions(given);
-  return transportOf(options).openChannel(fd, options);
+  return failLater(() => transportOf(options).openChannel(fd, options));
 }
 
 module.exports = { channelPair, connect, listen, openChannel, unsupportedReason };

@@ -170,6 +170,15 @@ describeInBrowser('the theatre', () => {
     const buttonOf = (/** @type {any} */ page) => page.locator('#first-play .buttons .primary').textContent();
     const counts = (/** @type {any} */ page) => page.locator('#first-play crossing-tally b').allTextContents();
 
+    test('a page that cannot be loaded because the lab has ended says so', async () => {
+      const page = await openPage(browser, lab, '/');
+      await page.route('**/theatre/page.js', (/** @type {any} */ route) => route.abort());
+      await page.reload();
+      await page.locator('#page-error', { hasText: /respond/ }).waitFor();
+      expect(page.troubles().filter((/** @type {string} */ trouble) => trouble.startsWith('thrown'))).toEqual([]);
+      await page.close();
+    });
+
     test('shows the message of both recordings with its crossings, and three sentences; the controls come after it', async () => {
       const page = await openIntroduction();
       const crossings = async (/** @type {string} */ mechanism) =>

@@ -109,3 +109,21 @@ test('return() of an iterator ends its next() that waits, and the next client is
   client.trySend('hello');
   expect(String(await served.receive())).toBe('hello');
 });
+
+// Another process decides how long it fails. The error came before any timer could run.
+test.each([
+  ['listen()', (/** @type {string} */ path) => listen(path), 'ERR_ADDRESS_IN_USE'],
+  ['connect()', (/** @type {string} */ path) => connect(path), 'ERR_PROTOCOL'],
+])('a program that tries %s again whenever it fails lets its timers run', async (_, call, code) => {
+  const path = newPath();
+  const other = net.createServer();
+  await new Promise((resolve) => other.listen(path, () => resolve(undefined)));
+  let isOver = false;
+  setTimeout(() => {
+    isOver = true;
+  }, 5);
+  let tries = 0;
+  for (; !isOver && tries < 50_000; tries++) await expect(call(path)).rejects.toEqual(errorWith(code));
+  other.close();
+  expect(tries).toBeLessThan(50_000);
+});
