@@ -2,7 +2,17 @@
 // The framework of the lessons: programs are confined, their figures are read, and every folder is complete and consistent.
 const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
-const { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
+const {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { runConfined, sentencesOf } = require('../lib/lessons/confined.js');
@@ -50,12 +60,34 @@ const canHide = spawnSync('unshare', [...withoutProc, 'true']).status === 0;
       encoding: 'utf8',
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: 10_000,
-    killSignal: 'SIGKILL',
+      killSignal: 'SIGKILL',
     });
     const said = 'Cannot confine the program: the process that guards it ended.\n';
     expect({ status, signal, stderr }).toEqual({ status: 1, signal: null, stderr: said });
   },
 );
+
+// It read its pipe to the end, which came when the last process closed it that had it.
+test('a confined program whose output another process holds open ends all the same', async () => {
+  const args = ['--confine', '--no-namespaces', '--exec', 'sh', '-c', 'echo $$; read line; echo over'];
+  const child = spawn(built('crossings-lessons'), args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (part) => {
+    text += part;
+  });
+  const ended = once(child, 'close');
+  const pid = () => eventsOf(text).find(({ type }) => type === 'output')?.line;
+  await until(() => text.endsWith('\n') && pid() !== undefined);
+  const held = openSync(`/proc/${pid()}/fd/1`, 'w');
+  try {
+    child.stdin.end('go on\n');
+    expect(await ended).toEqual([0, null]);
+    expect(of(eventsOf(text), 'output').map(({ line }) => line)).toEqual([pid(), 'over']);
+  } finally {
+    child.kill('SIGKILL');
+    closeSync(held);
+  }
+});
 
 test('--exec without --confine is refused', () => {
   const refused = { status: 2, stdout: '', stderr: '--exec runs a confined program only: add --confine.\n' };

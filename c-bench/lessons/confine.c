@@ -11,6 +11,7 @@
 #include "room.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@
 
 #define SAID_WHY 2 /* the exit status of a guard that could not run the program and has printed the reason */
 
-#define COUNT_MS 100 /* how often processes are counted where the kernel does not limit them */
+#define MOST_IN_A_PIPE (1 << 20) /* bytes */
+#define COUNT_MS 100             /* how often processes are counted where the kernel does not limit them */
 
 static long now_ms(void) {
     return (long)(monotonic_ns() / 1000000);
@@ -58,6 +60,15 @@ static void report_end(const struct notice *notice, const char *limit, bool ende
     if (truncated)
         event_integer("truncated", 1);
     event_end();
+}
+
+/* Pass on what ended processes have left in a pipe. One that is not theirs may hold its other end, and write for ever.
+ */
+static void pass_on_rest(struct output *output, int fd) {
+    int left = MOST_IN_A_PIPE;
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    for (; left > 0 && pass_on(output, fd); left -= PASSED_AT_ONCE)
+        continue;
 }
 
 /* Pass on what the program writes until it ends, its time is up, or the guard must end. */
@@ -102,10 +113,10 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
     int killed = kill_descendants();
     if (killed < 0)
         return 1; /* they end with this process: nobody may kill them, such as under a filter of system calls */
-    while (fds[0].fd >= 0 && pass_on(&out, pipes->out[0]))
-        continue;
-    while (fds[1].fd >= 0 && pass_on(&error, pipes->error[0]))
-        continue;
+    if (fds[0].fd >= 0)
+        pass_on_rest(&out, pipes->out[0]);
+    if (fds[1].fd >= 0)
+        pass_on_rest(&error, pipes->error[0]);
     flush_output(&out);
     flush_output(&error);
     /* The parent itself is one of the killed, unless the program has ended. */

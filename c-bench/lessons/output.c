@@ -40,7 +40,7 @@ void flush_output(struct output *output) {
 }
 
 bool pass_on(struct output *output, int fd) {
-    char bytes[4096];
+    char bytes[PASSED_AT_ONCE];
     ssize_t got = read(fd, bytes, sizeof bytes);
     for (ssize_t i = 0; i < got; i++) {
         if (output->total++ >= OUTPUT_MOST) {

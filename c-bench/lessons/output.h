@@ -9,6 +9,8 @@
 #define LINE_COSTS 50      /* bytes that a line counts for beside its own */
 #define OUTPUT_MOST 100000 /* bytes of all lines; what follows is dropped */
 
+#define PASSED_AT_ONCE 4096
+
 struct output {
     const char *stream;
     size_t length, total;
@@ -16,7 +18,8 @@ struct output {
     char line[LINE_MOST + 1];
 };
 
-/* Read what is there from `fd`, and print an event for each complete line. False: its end. */
+/* Read what is there from `fd`, up to PASSED_AT_ONCE bytes, and print an event for each complete line. False: its end.
+ */
 bool pass_on(struct output *output, int fd);
 
 /* Print the last line, which has no newline. */
