@@ -26,6 +26,7 @@ class Incoming {
     this.#pump.receivers.endGroup(waiting, END);
     this.#pump.runSoon();
   };
+  #size = 0; // of the last message that attempt() took
   #looked = false; // did the last #receiveNow() poll the ring without finding a message?
 
   /**
@@ -67,7 +68,10 @@ class Incoming {
    */
   attempt(memory) {
     const bytes = this.#arrivals.take(memory);
-    if (bytes !== null) return this.decoded(bytes);
+    if (bytes !== null) {
+      this.#size = bytes.length;
+      return this.decoded(bytes);
+    }
     if (this.#connection.state === OPEN) return PENDING;
     if (this.#connection.state === PEER_DIED && !this.#reader.isReady()) this.#connection.throwError();
     return this.#connection.state === PEER_CLOSED && !this.#reader.isReady() ? ENDED : PENDING;
@@ -239,7 +243,8 @@ class Incoming {
   #fill(batch, max, memory) {
     const arrivals = this.#arrivals;
     const decode = this.#decode;
-    let leftBytes = Math.min(this.#connection.capacity, MAX_BATCH_BYTES); // a fast peer keeps sending while this side reads
+    // A fast peer keeps sending while this side reads. The first message counts: there may be a second one that is as large.
+    let leftBytes = Math.min(this.#connection.capacity, MAX_BATCH_BYTES) - this.#size;
     try {
       if (decode === undefined) leftBytes = arrivals.takeMany(batch, max, leftBytes, memory);
       while (batch.length < max && leftBytes > 0 && (decode === undefined || turn.take())) {

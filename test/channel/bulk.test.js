@@ -30,8 +30,19 @@ test.each([undefined, (/** @type {Buffer} */ bytes) => bytes])(
     const [a, b] = await pair({ capacity: CAPACITY, decode });
     for (let i = 0; i < 100; i++) a.trySend(Buffer.alloc(100_000));
     const { value } = await b.batches().next();
-    if (decode === undefined) expect(value.length).toBe(12);
-    else expect(value.length).toBeLessThanOrEqual(12); // fewer if the turn ends
+    if (decode === undefined) expect(value.length).toBe(11);
+    else expect(value.length).toBeLessThanOrEqual(11); // fewer if the turn ends
+  },
+);
+
+// The first message did not count.
+test.each([undefined, (/** @type {Buffer} */ bytes) => bytes])(
+  'a batch holds one large message, not two (decode: %p)',
+  async (decode) => {
+    const [a, b] = await pair({ capacity: CAPACITY, decode });
+    for (let i = 0; i < 2; i++) a.trySend(Buffer.alloc(1_500_000));
+    const batches = b.batches();
+    for (let i = 0; i < 2; i++) expect((await batches.next()).value).toHaveLength(1);
   },
 );
 
