@@ -188,15 +188,13 @@ class Runs {
     return this.#sessions.get(id)?.run ?? this.#store.read(id);
   }
 
-  /** One line for each run, newest first. */
+  /** One line for each run, newest first. A run may end while the folder is read, so what is not listed as a file is looked for afterwards. */
   async list() {
-    const saved = await this.#store.list();
-    const sessions = [...this.#sessions.values()].filter(({ state, run }) => state !== 'done' || run);
-    const lines = [
-      ...saved,
-      ...sessions.map((session) => (session.run ? lineOf(session.run) : lineOfSession(session))),
-    ];
-    return lines.sort((a, b) => b.startedAt.localeCompare(a.startedAt));
+    const lines = await this.#store.list();
+    const listed = new Set(lines.map(({ id }) => id));
+    const others = [...this.#sessions.values()].filter(({ id }) => !listed.has(id));
+    const found = others.map((session) => (session.state === 'done' ? this.line(session.id) : lineOfSession(session)));
+    return [...lines, ...found.filter((line) => line !== null)].sort((a, b) => b.startedAt.localeCompare(a.startedAt));
   }
 
   /**

@@ -1,7 +1,8 @@
 'use strict';
 // Answers of the lab that take long to compute: they are computed once, one at a time, and not endlessly many wait.
 const { randomUUID } = require('node:crypto');
-const { utimesSync, writeFileSync } = require('node:fs');
+const { mkdtempSync, rmSync, utimesSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { spawnSync } = require('node:child_process');
 const { setImmediate: nextTurn } = require('node:timers/promises');
@@ -185,6 +186,26 @@ describe('the lab', () => {
     expect(list.mock.calls.length).toBeLessThan(3); // on a slow machine, one of them may have come later
     expect((await lab.ask(`/api/runs/${id}`, { method: 'DELETE' })).status).toBe(200);
     for (const runs of await lists()) expect(runs.map((/** @type {any} */ line) => line.id)).not.toContain(id);
+  });
+
+  test('the list of the runs has one that ends while the folder is read', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ending-run-'));
+    const runs = new Runs(folder, /** @type {any} */ ({ info() {}, warn: console.error, error: console.error }));
+    let end = () => {};
+    const ending = new Promise((resolve) => {
+      end = () => resolve(undefined);
+    });
+    const run = async (/** @type {{id: string}} */ { id }) => ending.then(() => ({ ...shipped, id }));
+    const id = runs.start(/** @type {any} */ ({ kind: 'bench', effort: 'quick', line: {}, advice: '', run }));
+    const read = jest.spyOn(RunStore.prototype, 'list').mockImplementation(async () => {
+      end();
+      await runs.session(id)?.ended;
+      return []; // it was not there when the folder was read
+    });
+    expect(await runs.list()).toMatchObject([{ id, state: 'done' }]);
+    read.mockRestore();
+    expect(await runs.list()).toMatchObject([{ id, state: 'done' }]);
+    rmSync(folder, { recursive: true });
   });
 
   test('a run in progress is described once for all who ask before it changes', async () => {
