@@ -23,7 +23,8 @@ const { describeLesson, runLesson } = require('../lib/lessons/lesson.js');
 const { accepts, conditionsIn, figuresUsed, fill, rightAnswer } = require('../lib/lessons/outcomes.js');
 const { explainTerms, readGlossary, sectionsOf, toHtml } = require('../lib/lessons/text.js');
 const { inCi, testInCi } = require('./in-ci.js');
-const { built, eventsOf, root, run, until } = require('./support.js');
+const { compile } = require('./hostile/build.js');
+const { built, eventsOf, isAlive, root, run, until } = require('./support.js');
 
 const lessons = listLessons();
 /** @param {string[]} command @param {string[]} [options] */
@@ -86,6 +87,20 @@ test('a confined program whose output another process holds open ends all the sa
   } finally {
     child.kill('SIGKILL');
     closeSync(held);
+  }
+});
+
+// /proc shows such a process as a zombie, and its guard looked for it in vain.
+test('a process that is left without its first thread ends with its confinement', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ended-leader-'));
+  try {
+    const program = compile(join(folder, 'ended-leader'), ['test/ended-leader.c'], ['-O1']);
+    const events = confine([program], ['--no-namespaces']);
+    expect(of(events, 'ended')).toMatchObject([{ how: 'exited', status: 0, left: 1 }]);
+    const pid = Number(of(events, 'output')[0].line);
+    expect(isAlive(pid)).toBe(false);
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 

@@ -1,6 +1,7 @@
 /* Finds descendants in /proc. What a process does there is read from the outside, without stopping it. */
 #include "descendants.h"
 
+#include "../common/clock.h"
 #include "../common/ndjson.h"
 #include "../common/syscalls.h"
 
@@ -20,11 +21,25 @@
 
 #define MAX_FOUND 4096 /* descendants */
 #define MAX_REPORTED 64
-#define UNSEEN_MS 500 /* how long kill_descendants() waits for children that it does not find */
+#define UNSEEN_NS 500000000ULL /* how long kill_descendants() waits for children that it does not find */
 
 struct found {
     pid_t pid, parent;
 };
+
+/* By its stat file: "PID (NAME) STATE PARENT ...". False: it has ended. A process whose first thread has ended counts
+ * as a zombie there, although its other threads run. */
+static bool read_living(const char *stat, pid_t *parent) {
+    const char *rest = strrchr(stat, ')'); /* its name may contain anything */
+    char state;
+    int threads;
+    if (!rest || sscanf(rest + 1, " %c %d", &state, parent) != 2)
+        return false;
+    for (int field = 2; rest && field < 20; field++)
+        rest = strchr(rest + 1, ' ');
+    threads = rest ? atoi(rest + 1) : 1;
+    return state != 'X' && (state != 'Z' || threads > 1);
+}
 
 void adopt_orphans(void) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -52,13 +67,11 @@ static int find_all(struct found **all) {
     *all = NULL;
     for (struct dirent *entry; proc && (entry = readdir(proc));) {
         char stat[512];
-        const char *rest;
-        pid_t pid = atoi(entry->d_name);
+        pid_t pid = atoi(entry->d_name), parent;
         if (pid <= 0)
             continue;
         read_text(stat, sizeof stat, "/proc/%d/stat", (int)pid);
-        rest = strrchr(stat, ')'); /* its name may contain anything */
-        if (!rest || rest[2] == 'Z' || rest[2] == 'X')
+        if (!read_living(stat, &parent))
             continue;
         if (count == room) {
             room = room ? 2 * room : 1024;
@@ -67,7 +80,7 @@ static int find_all(struct found **all) {
                 break;
             *all = larger;
         }
-        (*all)[count++] = (struct found){pid, atoi(rest + 4)};
+        (*all)[count++] = (struct found){pid, parent};
     }
     if (proc)
         closedir(proc);
@@ -102,7 +115,8 @@ int count_descendants(pid_t ancestor) {
 
 int kill_descendants(void) {
     pid_t below[MAX_FOUND];
-    int ended = 0, unseen_ms = 0;
+    int ended = 0;
+    uint64_t unseen_ns = 0; /* since when */
     bool refused = false;
     for (;;) {
         int count = find_descendants(getpid(), below, MAX_FOUND);
@@ -117,9 +131,13 @@ int kill_descendants(void) {
             return -1;
         if (pid < 0)
             return ended; /* no child is left, hence no descendant */
-        if (count > 0)
+        if (count > 0) {
+            unseen_ns = 0;
             continue;
-        if (unseen_ms++ >= UNSEEN_MS)
+        }
+        if (unseen_ns == 0)
+            unseen_ns = monotonic_ns();
+        if (monotonic_ns() > unseen_ns + UNSEEN_NS)
             return -1; /* such as without /proc */
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
