@@ -17,6 +17,7 @@ const { faultOf, lineOf, textOf } = require('./run-kinds.js');
 const MAX_FILE_BYTES = 4 << 20; // the largest run files that we write have about 1 MB
 const MAX_RUNS = 500;
 const MAX_NAMES = 5000; // of a folder, of any files; the rest is not looked at
+const PASSING = ['EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EAGAIN', 'EINTR']; // such as: clients hold all descriptors
 const FILES_A_TURN = 100; // asked for their size and time; other requests are answered between two turns
 const FILE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/;
 
@@ -51,6 +52,13 @@ const mismatch = (run, id) =>
   run.id === id && !Number.isNaN(Date.parse(run.startedAt))
     ? null
     : 'id must match the file name, and startedAt must be a date';
+
+/** Will the system perhaps read it the next time? @param {unknown} error */
+const isPassing = (error) => PASSING.includes(String(/** @type {any} */ (error)?.code));
+
+/** @param {string} what @param {unknown} error */
+const unreadable = (what, error) =>
+  new HttpError(503, 'ERR_READ', `${what} cannot be read now: ${reasonOf(error)}. Try again later.`);
 
 /** A folder of run files. */
 class RunStore {
@@ -94,6 +102,7 @@ class RunStore {
         folder.closeSync();
       }
     } catch (error) {
+      if (isPassing(error)) throw unreadable('The folder of the runs', error);
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
       // The folder is made when the first run is saved.
       if (code !== 'ENOENT') this.#log.warn({ folder: this.#folder }, `could not list the runs: ${message}`);
@@ -139,7 +148,7 @@ class RunStore {
     const lines = [];
     for (const { id, stamp } of files) {
       if (this.#lines.get(id)?.stamp !== stamp) {
-        await this.#work.run(() => this.read(id)); // other requests are answered between two files
+        await this.#work.run(() => this.#learn(id)); // other requests are answered between two files
         if (this.#isClosed) return lines;
       }
       const line = this.#lines.get(id)?.line;
@@ -188,7 +197,16 @@ class RunStore {
     return this.#lines.get(id)?.line ?? null;
   }
 
-  /** @param {string} id a UUID @returns {RunFile | null} */
+  /** Read it for the list, which leaves it out if it cannot be read now. @param {string} id */
+  #learn(id) {
+    try {
+      this.read(id);
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error;
+    }
+  }
+
+  /** Throws a 503 if the system cannot read it now. @param {string} id a UUID @returns {RunFile | null} null: there is none, or it is invalid */
   read(id) {
     const stamp = this.stamp(id);
     if (stamp === null) return null;
@@ -206,6 +224,7 @@ class RunStore {
       if (!fault) return run;
       this.#log.warn({ file: this.#path(id) }, `skipped an invalid run file: ${fault}`);
     } catch (error) {
+      if (isPassing(error)) throw unreadable(`Run ${id}`, error);
       this.#log.warn({ file: this.#path(id) }, `skipped an invalid run file: ${/** @type {Error} */ (error).message}`);
     }
     return null;

@@ -1,6 +1,7 @@
 'use strict';
 // The folder of the lab's runs, when somebody else has filled it: with files that are large where the list is made of them, and
 // with more files than anybody reads.
+const { spawnSync } = require('node:child_process');
 const { mkdirSync, mkdtempSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -111,4 +112,28 @@ test('a list that is being made rests between the files that it reads, and ends 
   expect((await listing).length).toBeLessThan(2);
   expect(work.mock.calls.length).toBeLessThan(2);
   work.mockRestore();
+});
+
+// It counted as invalid, until its file changed or the lab was started again.
+test('a run that cannot be read for want of descriptors is read once there are some', () => {
+  writeFileSync(join(folder, `${idOf(1)}.json`), JSON.stringify({ ...bench(), id: idOf(1) }));
+  const script = `
+    const { closeSync, openSync } = require('node:fs');
+    const { RunStore } = require(${JSON.stringify(require.resolve('../server/run-store.js'))});
+    const store = new RunStore(${JSON.stringify(folder)}, { warn: console.log });
+    const held = [];
+    try {
+      for (;;) held.push(openSync('/dev/null'));
+    } catch {}
+    (async () => {
+      const failed = ({ status, code }) => console.log(status, code);
+      await store.list().catch(failed);
+      try { store.read('${idOf(1)}'); } catch (error) { failed(error); }
+      for (const fd of held) closeSync(fd);
+      console.log(store.read('${idOf(1)}').id, (await store.list()).length);
+    })();`;
+  const { stdout } = spawnSync('sh', ['-c', 'ulimit -n 64; exec "$0" -e "$1"', process.execPath, script], {
+    encoding: 'utf8',
+  });
+  expect(stdout).toBe(`503 ERR_READ\n503 ERR_READ\n${idOf(1)} 1\n`);
 });
