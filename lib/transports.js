@@ -28,16 +28,15 @@ function transportOf({ transport }) {
 }
 
 /**
- * Another process can make this fail at once, each time. A program that tries again until it succeeds would starve its event loop, so
- * an error comes in a later turn.
+ * Another process decides how soon this ends, and may make it fail each time. A program that does it again and again would starve its
+ * event loop, so its promise is settled in a later turn.
  * @template T @param {() => Promise<T>} work @returns {Promise<T>}
  */
-async function failLater(work) {
+async function settleLater(work) {
   try {
     return await work();
-  } catch (error) {
+  } finally {
     await nextTurn();
-    throw error;
   }
 }
 
@@ -48,7 +47,7 @@ async function failLater(work) {
  */
 async function listen(path, given) {
   const options = readOptions(given);
-  return failLater(() => transportOf(options).listen(path, options));
+  return settleLater(() => transportOf(options).listen(path, options));
 }
 
 /**
@@ -58,7 +57,7 @@ async function listen(path, given) {
  */
 async function connect(path, given) {
   const options = readOptions(given);
-  return failLater(() => transportOf(options).connect(path, options));
+  return settleLater(() => transportOf(options).connect(path, options));
 }
 
 /**
@@ -77,7 +76,7 @@ function channelPair(given) {
  */
 async function openChannel(fd, given) {
   const options = readOptions(given);
-  return failLater(() => transportOf(options).openChannel(fd, options));
+  return settleLater(() => transportOf(options).openChannel(fd, options));
 }
 
 module.exports = { channelPair, connect, listen, openChannel, unsupportedReason };

@@ -224,7 +224,8 @@ class SocketBell {
     const socket = this.#socket;
     this.#words = NO_WORDS;
     this.#rest = null;
-    const isOver = this.#hasEnded || this.#receiver.isClosed || this.#failure !== null;
+    // It may have been closed although bytes of it still wait for their turn.
+    const isOver = this.#hasEnded || this.#receiver.isClosed || this.#failure !== null || socket.destroyed;
     this.#receiver.release();
     if (isOver) {
       socket.destroy();

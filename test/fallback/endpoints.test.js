@@ -1,6 +1,7 @@
 'use strict';
 // Where channels over sockets meet: files, tickets, and sides that do not fit together.
 const { spawn, spawnSync } = require('node:child_process');
+const { once } = require('node:events');
 const {
   chmodSync,
   existsSync,
@@ -18,6 +19,8 @@ const { join } = require('node:path');
 const { PassThrough } = require('node:stream');
 const { tmpdir } = require('node:os');
 const { Worker } = require('node:worker_threads');
+const { KIND } = require('../../lib/channel/layout.js');
+const { RingWriter } = require('../../lib/channel/ring-writer.js');
 const { createMemory } = require('../../lib/fallback/memory.js');
 const { Receiver } = require('../../lib/fallback/receiver.js');
 const { SocketBell } = require('../../lib/fallback/socket-bell.js');
@@ -172,6 +175,23 @@ test('what arrives before the early bytes are taken comes after them', async () 
   await pause(1);
   expect(taken).toEqual(['early, later']);
   expect(socket.isPaused()).toBe(false);
+  take.mockRestore();
+});
+
+// The promise of close() waited for an event that had been emitted.
+test('a channel whose socket has closed can be closed although bytes of both sides still wait', async () => {
+  const take = jest.spyOn(Receiver.prototype, 'take').mockReturnValue(0);
+  const [mine, theirs] = [1, 2].map(() => createMemory(2 ** 22, null, { isReleased: false }));
+  const writer = new RingWriter(mine, theirs);
+  for (let i = 0; i < 50; i++) writer.write(Buffer.alloc(60_000), KIND.MESSAGE, 0);
+  writer.publish();
+  const socket = /** @type {any} */ (new PassThrough());
+  Object.assign(socket, { ref() {}, unref() {} });
+  const bell = new SocketBell(socket, mine, theirs, Buffer.from('early'));
+  bell.watch(() => {});
+  socket.destroy();
+  await once(socket, 'close');
+  expect(bell.close()).toBeUndefined();
   take.mockRestore();
 });
 
