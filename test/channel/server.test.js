@@ -127,3 +127,22 @@ test.each([
   other.close();
   expect(tries).toBeLessThan(50_000);
 });
+
+// A server that answers fast enough fulfilled connect() before any timer could run.
+test.each(['listen', 'connect', 'openChannel'])('%s() lets timers run, however soon it succeeds', async (name) => {
+  const files = ['channel-pair', 'connect', 'server'].map((file) => require.resolve(`../../lib/channel/${file}.js`));
+  const quick = { connect: async () => ({}), listen: async () => ({}), openChannel: async () => ({}) };
+  /** @type {any} */ let transports;
+  jest.isolateModules(() => {
+    for (const file of files) jest.doMock(file, () => quick);
+    transports = require('../../lib/transports.js');
+  });
+  for (const file of files) jest.dontMock(file);
+  let isOver = false;
+  setTimeout(() => {
+    isOver = true;
+  }, 5);
+  let tries = 0;
+  for (; !isOver && tries < 50_000; tries++) await transports[name]('path');
+  expect(tries).toBeLessThan(50_000);
+});
