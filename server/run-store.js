@@ -66,8 +66,9 @@ class RunStore {
   #log;
   /** What the list shows of each file; null if it is invalid. @type {Map<string, {stamp: string, line: Line | null}>} */
   #lines = new Map();
-  /** The list that is being made; null if a file has changed since. @type {Promise<Line[]> | null} */
-  #listing = null;
+  /** The list that is being made. @type {Promise<Line[]> | null} */ #listing = null;
+  #isChanged = false; // by this lab, since it was begun
+  /** The one after it. @type {Promise<Line[]> | null} */ #nextListing = null;
   #work = new CostlyWork();
   #isClosed = false;
 
@@ -125,9 +126,23 @@ class RunStore {
    * @returns {Promise<Line[]>}
    */
   list() {
-    if (this.#listing) return this.#listing;
+    if (this.#listing === null) return this.#startListing();
+    if (!this.#isChanged) return this.#listing;
+    // Not beside it: a client that removes runs and asks for the list could make the lab read all files many times at once.
+    this.#nextListing ??= this.#listing
+      .catch(() => {})
+      .then(() => {
+        this.#nextListing = null;
+        return this.list();
+      });
+    return this.#nextListing;
+  }
+
+  /** @returns {Promise<Line[]>} */
+  #startListing() {
+    this.#isChanged = false;
     const listing = this.#list().finally(() => {
-      if (this.#listing === listing) this.#listing = null;
+      this.#listing = null;
     });
     this.#listing = listing;
     return listing;
@@ -232,11 +247,12 @@ class RunStore {
 
   /** @param {RunFile} run @returns {boolean} false if it could not be written */
   save(run) {
-    this.#listing = null;
+    this.#isChanged = true;
     const text = textOf(run);
     try {
       if (Buffer.byteLength(text) > MAX_FILE_BYTES) throw new Error(`it has more than ${MAX_FILE_BYTES} bytes`);
       makeFolder(this.#folder);
+      if (this.#status(run.id)?.isFile() === false) throw new Error('something else is in its place'); // a pipe would block
       writeWhole(this.#path(run.id), text);
       return true;
     } catch (error) {
@@ -247,7 +263,7 @@ class RunStore {
 
   /** Another lab may have removed it already. @param {string} id */
   remove(id) {
-    this.#listing = null;
+    this.#isChanged = true;
     try {
       rmSync(this.#path(id), { force: true });
     } catch (error) {

@@ -137,3 +137,26 @@ test('a run that cannot be read for want of descriptors is read once there are s
   });
   expect(stdout).toBe(`503 ERR_READ\n503 ERR_READ\n${idOf(1)} 1\n`);
 });
+
+// Each list after a removal read all files again, beside the others.
+test('lists that are asked for while runs are removed are made one after another', async () => {
+  const RUNS = 40;
+  for (let n = 0; n < RUNS; n++)
+    writeFileSync(join(folder, `${idOf(n)}.json`), JSON.stringify({ ...bench(), id: idOf(n) }));
+  const store = storeHere();
+  const run = jest.spyOn(CostlyWork.prototype, 'run');
+  const lists = [];
+  for (let n = 0; n < 10; n++) {
+    lists.push(store.list());
+    store.remove(idOf(n));
+    await nextTurn();
+  }
+  for (const list of (await Promise.all(lists)).slice(1)) expect(list).toHaveLength(RUNS - 10);
+  expect(run.mock.calls.length).toBeLessThan(2 * RUNS);
+  run.mockRestore();
+});
+
+test('a run is not saved where a named pipe is, which nobody may ever read', () => {
+  spawnSync('mkfifo', [join(folder, `${idOf(1)}.json`)]);
+  expect(storeHere().save(/** @type {any} */ ({ ...bench(), id: idOf(1) }))).toBe(false);
+});
