@@ -90,6 +90,33 @@ test('a confined program whose output another process holds open ends all the sa
   }
 });
 
+// Its guard was blocked in a write, and ended nothing.
+test.each([
+  ['its time is over', null, [1, null], 'Nobody read the output in time: the rest of it is lost.\n'],
+  ['it is asked to end', 'SIGTERM', [null, 'SIGTERM'], ''],
+])('a confined program whose output nobody reads ends when %s', async (_, signal, end, said) => {
+  const limit = ['--limit-ms', signal ? '600000' : '500'];
+  const script = 'echo $$; while :; do echo 0123456789012345678901234567890123456789; done';
+  const args = ['--confine', '--no-namespaces', ...limit, '--exec', 'sh', '-c', script];
+  const child = spawn(built('crossings-lessons'), args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (part) => {
+    errors += part;
+  });
+  let first = '';
+  while (!/"line":"\d+"/.test(first)) {
+    await once(child.stdout, 'readable');
+    first += child.stdout.read() ?? '';
+  }
+  const pid = Number(/"line":"(\d+)"/.exec(first)?.[1]);
+  const ended = once(child, 'exit');
+  if (signal) child.kill(signal);
+  expect(await ended).toEqual(end);
+  await until(() => !isAlive(pid));
+  if (said) expect(errors).toBe(said);
+  child.stdout.destroy();
+});
+
 // /proc shows such a process as a zombie, and its guard looked for it in vain.
 test('a process that is left without its first thread ends with its confinement', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'ended-leader-'));

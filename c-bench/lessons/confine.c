@@ -17,11 +17,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define SAID_WHY 2 /* the exit status of a guard that could not run the program and has printed the reason */
 
+#define TICK_MS 200
+#define PATIENCE_MS 2000         /* with a reader that does not read, after the program's time is over */
 #define MOST_IN_A_PIPE (1 << 20) /* bytes */
 #define COUNT_MS 100             /* how often processes are counted where the kernel does not limit them */
 
@@ -71,12 +74,41 @@ static void pass_on_rest(struct output *output, int fd) {
         continue;
 }
 
+/* ---- A reader that does not read ---- */
+
+static int nowhere = -1; /* /dev/null */
+static long give_up_ms;  /* when the program's time has long been over */
+static volatile sig_atomic_t is_given_up;
+static bool was_asked; /* at the last tick, a signal was pending that the guard reads whenever it waits for something */
+
+/* This process may be blocked in write() because nobody reads its lines, and would end nothing. From now on they go
+ * nowhere, also the one that is being written: the kernel starts that call again. */
+static void give_up_output(int tick) {
+    (void)tick;
+    sigset_t pending;
+    bool is_asked = sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1;
+    if ((is_asked && was_asked) || now_ms() > give_up_ms)
+        is_given_up = dup2(nowhere, STDOUT_FILENO) >= 0;
+    was_asked = is_asked;
+}
+
+static void watch_output(long until_ms) {
+    struct itimerval tick = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
+    give_up_ms = until_ms + PATIENCE_MS;
+    nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere < 0)
+        return;
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = give_up_output, .sa_flags = SA_RESTART}, NULL);
+    setitimer(ITIMER_REAL, &tick, NULL);
+}
+
 /* Pass on what the program writes until it ends, its time is up, or the guard must end. */
 static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t parent, const struct orders *orders,
                       struct notice *notice) {
     struct output out = {.stream = "stdout"}, error = {.stream = "stderr"};
     long began = now_ms(), counted = began;
     bool counts = !notice->counted, ended = false, late = false, crowded = false;
+    watch_output(began + how->limit_ms);
     struct pollfd fds[] = {{pipes->out[0], POLLIN, 0},
                            {pipes->error[0], POLLIN, 0},
                            {pipes->status[0], POLLIN, 0},
@@ -86,8 +118,9 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
         long rest = began + how->limit_ms - now_ms();
         if (counts && rest > COUNT_MS)
             rest = COUNT_MS;
-        if (poll(fds, 5, rest > 0 ? (int)rest : 0) == 0)
-            late = now_ms() >= began + how->limit_ms;
+        if (poll(fds, 5, rest > 0 ? (int)rest : 0) < 0)
+            continue; /* the tick of give_up_output() */
+        late = now_ms() >= began + how->limit_ms;
         if (counts && now_ms() >= counted + COUNT_MS) {
             crowded = count_descendants(parent) > MAX_PROCESSES;
             counted = now_ms();
@@ -161,9 +194,10 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
     int status = parent < 0 ? SAID_WHY : parent == 0 ? 1 : watch_over(how, &pipes, parent, &orders, &notice);
     kill_descendants();
     remove_room(folder);
-    if (status == 0 && !output_is_written())
-        status = SAID_WHY;
-    _exit(status);
+    bool is_lost = status == 0 && !output_is_written();
+    if (status == 0 && is_given_up)
+        fputs("Nobody read the output in time: the rest of it is lost.\n", stderr);
+    _exit(is_lost || (status == 0 && is_given_up) ? SAID_WHY : status);
 }
 
 int run_confined(const struct confinement *how) {
