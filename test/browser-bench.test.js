@@ -68,7 +68,9 @@ describeInBrowser('the benchmark page', () => {
   }
 
   test('numbers are formatted as in the terminal', async () => {
-    const values = [-67985, 0, 0.0475, 0.475, 9.995, 68, 475, 999.4, 999.96, 1000, 67985, 999_999, 44_032_492, 1.5e9, 7.25e12];
+    const values = [
+      -67985, 0, 0.0475, 0.475, 9.995, 68, 475, 999.4, 999.96, 1000, 67985, 999_999, 44_032_492, 1.5e9, 7.25e12,
+    ];
     const shown = await page.evaluate(async (list) => {
       const path = '/shared/format.js';
       const { byteCount, crossingCount: count, duration, significant: digits } = await import(path);

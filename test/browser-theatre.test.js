@@ -170,6 +170,16 @@ describeInBrowser('the theatre', () => {
     const buttonOf = (/** @type {any} */ page) => page.locator('#first-play .buttons .primary').textContent();
     const counts = (/** @type {any} */ page) => page.locator('#first-play crossing-tally b').allTextContents();
 
+    test('an answer that is cut off is a sentence', async () => {
+      const page = await openPage(browser, lab, '/');
+      await page.route('**/api/mechanisms', (/** @type {any} */ route) =>
+        route.fulfill({ contentType: 'application/json', body: '{"mechanisms":[' }),
+      );
+      await page.reload();
+      await page.locator('#page-error', { hasText: /was cut off/ }).waitFor();
+      await page.close();
+    });
+
     test('a page that cannot be loaded because the lab has ended says so', async () => {
       const page = await openPage(browser, lab, '/');
       await page.route('**/theatre/page.js', (/** @type {any} */ route) => route.abort());

@@ -110,7 +110,7 @@ test.each([
   }
   const pid = Number(/"line":"(\d+)"/.exec(first)?.[1]);
   const ended = once(child, 'exit');
-  if (signal) child.kill(signal);
+  if (signal) child.kill(/** @type {NodeJS.Signals} */ (signal));
   expect(await ended).toEqual(end);
   await until(() => !isAlive(pid));
   if (said) expect(errors).toBe(said);

@@ -125,6 +125,8 @@ static void print_message(const struct tracee *tracee, const char *key, uint64_t
             memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
             print_full_descriptor(tracee, fd);
         }
+        if (part->cmsg_len > left)
+            break; /* before glibc 2.36, CMSG_NXTHDR() may find this part again */
     }
     event_array_close();
     event_close();

@@ -79,5 +79,15 @@ export async function respond(path, { method = 'GET', body, signal, accept } = {
 /** @param {string} path @param {CallOptions} [options] */
 export async function call(path, options) {
   const response = await respond(path, options);
-  return response.status === 204 ? null : response.json().catch(() => null);
+  if (response.status === 204) return null;
+  try {
+    return await response.json();
+  } catch (error) {
+    if (options?.signal?.aborted) throw error;
+    throw new LabError(
+      'The answer of the lab’s server was cut off. Check that it is still running, and try again.',
+      'ERR_CUT_OFF',
+      null,
+    );
+  }
 }
