@@ -40,6 +40,7 @@ struct Watch {
     napi_env env = nullptr;
     napi_ref callback = nullptr;
     bool closing = false;
+    int handles = 2; // that libuv has not closed
 };
 
 // All pollers of one environment. They share a cleanup hook, which stays until the environment ends: in Node, removing
@@ -168,14 +169,15 @@ class LoopPoller : public Napi::ObjectWrap<LoopPoller> {
         watch->closing = true;
         napi_delete_reference(watch->env, watch->callback);
         Stop(watch);
-        uv_close(reinterpret_cast<uv_handle_t *>(&watch->poll), [](uv_handle_t *handle) {
-            auto *closed = static_cast<Watch *>(handle->data);
-            uv_close(reinterpret_cast<uv_handle_t *>(&closed->retry), BothAreClosed);
-        });
+        // Both at once: a handle that is closed later keeps the event loop alive for another turn.
+        uv_close(reinterpret_cast<uv_handle_t *>(&watch->poll), OneIsClosed);
+        uv_close(reinterpret_cast<uv_handle_t *>(&watch->retry), OneIsClosed);
     }
 
-    static void BothAreClosed(uv_handle_t *handle) {
+    static void OneIsClosed(uv_handle_t *handle) {
         auto *closed = static_cast<Watch *>(handle->data);
+        if (--closed->handles > 0)
+            return;
         Pollers &pollers = *closed->pollers;
         pollers.open.erase(closed);
         delete closed;

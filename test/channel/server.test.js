@@ -110,10 +110,11 @@ test('return() of an iterator ends its next() that waits, and the next client is
   expect(String(await served.receive())).toBe('hello');
 });
 
-// Another process decides how long it fails. The error came before any timer could run.
+// Another process decides how long it fails. The error came before any timer could run. (Over sockets, connect() would wait for a hello.)
+const sharedMemory = require('../../lib/index.js');
 test.each([
-  ['listen()', (/** @type {string} */ path) => listen(path), 'ERR_ADDRESS_IN_USE'],
-  ['connect()', (/** @type {string} */ path) => connect(path), 'ERR_PROTOCOL'],
+  ['listen()', (/** @type {string} */ path) => sharedMemory.listen(path), 'ERR_ADDRESS_IN_USE'],
+  ['connect()', (/** @type {string} */ path) => sharedMemory.connect(path), 'ERR_PROTOCOL'],
 ])('a program that tries %s again whenever it fails lets its timers run', async (_, call, code) => {
   const path = newPath();
   const other = net.createServer();
