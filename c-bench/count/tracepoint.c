@@ -206,8 +206,7 @@ static int finish(pid_t command, struct tally *tally, char *reason) {
     if (counted != tally->total) {
         snprintf(reason, REASON_BYTES,
                  "the kernel counted %llu system calls, but only %llu records arrived; the command makes calls faster "
-                 "than this "
-                 "machine records them now, so use --method ptrace, which makes each call slower",
+                 "than this machine records them now, so use --method ptrace, which makes each call slower",
                  (unsigned long long)counted, (unsigned long long)tally->total);
         return -1;
     }

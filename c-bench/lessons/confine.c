@@ -24,7 +24,8 @@
 #define SAID_WHY 2 /* the exit status of a guard that could not run the program and has printed the reason */
 
 #define TICK_MS 200
-#define PATIENCE_MS 2000         /* with a reader that does not read, after the program's time is over */
+#define FEW_TICKS 2              /* so long may a reader not read if the run is to end... */
+#define MOST_TICKS 10            /* ...and so long once the program's time is up */
 #define MOST_IN_A_PIPE (1 << 20) /* bytes */
 #define COUNT_MS 100             /* how often processes are counted where the kernel does not limit them */
 
@@ -77,24 +78,27 @@ static void pass_on_rest(struct output *output, int fd) {
 /* ---- A reader that does not read ---- */
 
 static int nowhere = -1; /* /dev/null */
-static long give_up_ms;  /* when the program's time has long been over */
+static long time_is_up_ms;
+static int full_ticks; /* in a row, in which the pipe had no room */
 static volatile sig_atomic_t is_given_up;
-static bool was_asked; /* at the last tick, a signal was pending that the guard reads whenever it waits for something */
 
 /* This process may be blocked in write() because nobody reads its lines, and would end nothing. From now on they go
- * nowhere, also the one that is being written: the kernel starts that call again. */
+ * nowhere, also the one that is being written: the kernel starts that call again. A pending SIGTERM has not been read,
+ * as it is whenever the guard waits for something. */
 static void give_up_output(int tick) {
     (void)tick;
+    int reason = errno;
     sigset_t pending;
     bool is_asked = sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1;
-    if ((is_asked && was_asked) || now_ms() > give_up_ms)
+    full_ticks = poll(&(struct pollfd){STDOUT_FILENO, POLLOUT, 0}, 1, 0) == 0 ? full_ticks + 1 : 0;
+    if (full_ticks >= (is_asked ? FEW_TICKS : MOST_TICKS) && (is_asked || now_ms() > time_is_up_ms))
         is_given_up = dup2(nowhere, STDOUT_FILENO) >= 0;
-    was_asked = is_asked;
+    errno = reason;
 }
 
 static void watch_output(long until_ms) {
     struct itimerval tick = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
-    give_up_ms = until_ms + PATIENCE_MS;
+    time_is_up_ms = until_ms;
     nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere < 0)
         return;
