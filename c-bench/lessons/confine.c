@@ -9,6 +9,7 @@
 #include "output.h"
 #include "parent.h"
 #include "room.h"
+#include "unread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,15 +18,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define SAID_WHY 2 /* the exit status of a guard that could not run the program and has printed the reason */
 
-#define TICK_MS 200
-#define FEW_TICKS 2              /* so long may a reader not read if the run is to end... */
-#define MOST_TICKS 10            /* ...and so long once the program's time is up */
 #define MOST_IN_A_PIPE (1 << 20) /* bytes */
 #define COUNT_MS 100             /* how often processes are counted where the kernel does not limit them */
 
@@ -75,44 +72,13 @@ static void pass_on_rest(struct output *output, int fd) {
         continue;
 }
 
-/* ---- A reader that does not read ---- */
-
-static int nowhere = -1; /* /dev/null */
-static long time_is_up_ms;
-static int full_ticks; /* in a row, in which the pipe had no room */
-static volatile sig_atomic_t is_given_up;
-
-/* This process may be blocked in write() because nobody reads its lines, and would end nothing. From now on they go
- * nowhere, also the one that is being written: the kernel starts that call again. A pending SIGTERM has not been read,
- * as it is whenever the guard waits for something. */
-static void give_up_output(int tick) {
-    (void)tick;
-    int reason = errno;
-    sigset_t pending;
-    bool is_asked = sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1;
-    full_ticks = poll(&(struct pollfd){STDOUT_FILENO, POLLOUT, 0}, 1, 0) == 0 ? full_ticks + 1 : 0;
-    if (full_ticks >= (is_asked ? FEW_TICKS : MOST_TICKS) && (is_asked || now_ms() > time_is_up_ms))
-        is_given_up = dup2(nowhere, STDOUT_FILENO) >= 0;
-    errno = reason;
-}
-
-static void watch_output(long until_ms) {
-    struct itimerval tick = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
-    time_is_up_ms = until_ms;
-    nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (nowhere < 0)
-        return;
-    sigaction(SIGALRM, &(struct sigaction){.sa_handler = give_up_output, .sa_flags = SA_RESTART}, NULL);
-    setitimer(ITIMER_REAL, &tick, NULL);
-}
-
 /* Pass on what the program writes until it ends, its time is up, or the guard must end. */
 static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t parent, const struct orders *orders,
                       struct notice *notice) {
     struct output out = {.stream = "stdout"}, error = {.stream = "stderr"};
     long began = now_ms(), counted = began;
     bool counts = !notice->counted, ended = false, late = false, crowded = false;
-    watch_output(began + how->limit_ms);
+    watch_output((uint64_t)(began + how->limit_ms) * 1000000);
     struct pollfd fds[] = {{pipes->out[0], POLLIN, 0},
                            {pipes->error[0], POLLIN, 0},
                            {pipes->status[0], POLLIN, 0},
@@ -123,7 +89,7 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
         if (counts && rest > COUNT_MS)
             rest = COUNT_MS;
         if (poll(fds, 5, rest > 0 ? (int)rest : 0) < 0)
-            continue; /* the tick of give_up_output() */
+            continue; /* a tick of watch_output() */
         late = now_ms() >= began + how->limit_ms;
         if (counts && now_ms() >= counted + COUNT_MS) {
             crowded = count_descendants(parent) > MAX_PROCESSES;
@@ -199,9 +165,9 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
     kill_descendants();
     remove_room(folder);
     bool is_lost = status == 0 && !output_is_written();
-    if (status == 0 && is_given_up)
+    if (status == 0 && is_output_given_up())
         fputs("Nobody read the output in time: the rest of it is lost.\n", stderr);
-    _exit(is_lost || (status == 0 && is_given_up) ? SAID_WHY : status);
+    _exit(is_lost || (status == 0 && is_output_given_up()) ? SAID_WHY : status);
 }
 
 int run_confined(const struct confinement *how) {
