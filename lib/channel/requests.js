@@ -21,7 +21,7 @@ const { onAbort } = require('./signals.js');
  * @typedef {object} Outgoing
  * @property {Uint8Array | undefined} payload until it is in the ring
  * @property {number} size of the payload in bytes
- * @property {boolean} isAnswered a response has arrived and will be dispatched
+ * @property {boolean} isAnswered a response has arrived and will be dispatched: it no longer counts in the window
  * @property {boolean} isAbandoned the request was aborted or has timed out after it was sent
  * @property {import('./queue.js').Entry<[number, Outgoing]> | undefined} entry in the queue
  * @property {(() => void) | undefined} cancel while it waits for room in the ring
@@ -183,7 +183,7 @@ class Requests {
   /** Close an open request. @param {number} number @param {Outgoing} request */
   #leave(number, request) {
     this.#open.delete(number);
-    this.#window.leave(request.size);
+    if (!request.isAnswered) this.#window.leave(request.size);
     if (!request.isAbandoned) this.#awaited--;
     return request;
   }
@@ -264,8 +264,9 @@ class Requests {
     }
     const request = this.#open.get(number);
     if (request === undefined || request.isAnswered) return false;
-    request.isAnswered = true;
     if (request.isAbandoned) this.#leave(number, request);
+    else this.#window.leave(request.size); // a thread that is blocked in receiveSync() dispatches the response later
+    request.isAnswered = true;
     return !request.isAbandoned;
   }
 

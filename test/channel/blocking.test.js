@@ -119,3 +119,23 @@ test('receiveSync() falls asleep after a request, and the peer still gets the ro
   hook.mockRestore();
   await worker.terminate();
 });
+
+// The window was freed only on the event loop, so the worker waited for a message that the last request asks for.
+test.each(waits)('receiveSync(), wait: %p, sends requests that wait for the window', async (wait) => {
+  const { channel, port } = channelPair({ capacity: 65536 });
+  const source = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    require(${library}).openChannel(workerData, { capacity: 65536, wait: '${wait}' }).then(async (channel) => {
+      const answers = [1, 2, 3, 4, 5].map((byte) => channel.request(Buffer.alloc(30_000, byte)));
+      const message = channel.receiveSync({ timeout: 20_000 });
+      parentPort.postMessage([String(message), (await Promise.all(answers)).map(({ length }) => length)]);
+    });`;
+  const worker = new Worker(source, { eval: true, workerData: port.take() });
+  const said = new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+  const ours = closing(await channel);
+  ours.onRequest((/** @type {Buffer} */ request) => {
+    if (request[0] === 5) ours.trySend('the last one');
+    return Buffer.alloc(request[0]);
+  });
+  expect(await said).toEqual(['the last one', [1, 2, 3, 4, 5]]);
+});
