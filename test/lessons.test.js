@@ -201,6 +201,16 @@ describe.each([
   });
 });
 
+// The guard looked for them again and again, and was late itself: among their zombies, it counted for seconds.
+test('a program whose processes replace themselves is ended, also without namespaces', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'crossings-hops-'));
+  const hops = compile(join(folder, 'hops'), ['test/hops.c'], ['-O1']);
+  const events = confine([hops, '60'], ['--limit-ms', '500', '--no-namespaces']);
+  rmSync(folder, { recursive: true });
+  expect(of(events, 'output')).toEqual([]);
+  expect(of(events, 'ended')).toEqual([expect.objectContaining({ how: 'limit', limit: 'time' })]);
+});
+
 test.each([
   ['in namespaces, by the kernel or by its guard', []],
   ['without namespaces, by its guard or by the limit of its user', ['--no-namespaces']],

@@ -19,26 +19,27 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_FOUND 4096 /* descendants */
 #define MAX_REPORTED 64
+#define MAX_PIDS (1 << 22)     /* the kernel's largest pid_max */
+#define MAX_SWEEPS 64          /* that find processes which are not stopped yet */
 #define UNSEEN_NS 500000000ULL /* how long kill_descendants() waits for children that it does not find */
 
-struct found {
-    pid_t pid, parent;
+struct process {
+    pid_t pid, parent, group;
+    char state;
 };
 
-/* By its stat file: "PID (NAME) STATE PARENT ...". False: it has ended. A process whose first thread has ended counts
- * as a zombie there, although its other threads run. */
-static bool read_living(const char *stat, pid_t *parent) {
+/* By its stat file: "PID (NAME) STATE PARENT GROUP ...". False: it has ended. A process whose first thread has ended
+ * counts as a zombie there, although its other threads run. */
+static bool read_living(const char *stat, struct process *process) {
     const char *rest = strrchr(stat, ')'); /* its name may contain anything */
-    char state;
     int threads;
-    if (!rest || sscanf(rest + 1, " %c %d", &state, parent) != 2)
+    if (!rest || sscanf(rest + 1, " %c %d %d", &process->state, &process->parent, &process->group) != 3)
         return false;
     for (int field = 2; rest && field < 20; field++)
         rest = strchr(rest + 1, ' ');
     threads = rest ? atoi(rest + 1) : 1;
-    return state != 'X' && (state != 'Z' || threads > 1);
+    return process->state != 'X' && (process->state != 'Z' || threads > 1);
 }
 
 void adopt_orphans(void) {
@@ -60,70 +61,119 @@ static void read_text(char *text, size_t bytes, const char *format, ...) {
         close(file);
 }
 
-/* All processes of the machine. Returns their number; free(*all). */
-static int find_all(struct found **all) {
-    int count = 0, room = 0;
-    DIR *proc = opendir("/proc");
-    *all = NULL;
-    for (struct dirent *entry; proc && (entry = readdir(proc));) {
-        char stat[512];
-        pid_t pid = atoi(entry->d_name), parent;
-        if (pid <= 0)
-            continue;
-        read_text(stat, sizeof stat, "/proc/%d/stat", (int)pid);
-        if (!read_living(stat, &parent))
-            continue;
-        if (count == room) {
-            room = room ? 2 * room : 1024;
-            struct found *larger = realloc(*all, (size_t)room * sizeof **all);
-            if (!larger)
-                break;
-            *all = larger;
-        }
-        (*all)[count++] = (struct found){pid, parent};
-    }
-    if (proc)
-        closedir(proc);
-    return count;
+static unsigned char below[MAX_PIDS / 8]; /* a bit for each process id */
+
+static bool is_below(pid_t pid) {
+    return pid > 0 && pid < MAX_PIDS && below[pid / 8] & 1 << pid % 8;
 }
 
-/* The processes below `ancestor`. Parents have no fixed place in /proc, so look until nothing new is found. */
-static int find_descendants(pid_t ancestor, pid_t *below, int most) {
-    struct found *all;
-    int count = find_all(&all), found = 0;
-    for (bool again = true; again;) {
-        again = false;
-        for (int i = 0; i < count; i++) {
-            bool is_below = all[i].parent == ancestor;
-            for (int j = 0; j < found && !is_below; j++)
-                is_below = below[j] == all[i].parent;
-            if (!all[i].pid || !is_below || found == most)
-                continue;
-            below[found++] = all[i].pid;
-            all[i].pid = 0;
-            again = true;
+static void set_below(pid_t pid) {
+    if (pid < MAX_PIDS)
+        below[pid / 8] |= (unsigned char)(1 << pid % 8);
+}
+
+typedef void visitor(const struct process *process, void *context);
+
+/* Processes that were read before their parents, as happens when the kernel's ids start again from low numbers. Visits
+ * and removes those below. Returns how many it has visited. */
+static int visit_early(struct process *early, int *count, visitor *visit, void *context) {
+    int visited = 0, kept = 0;
+    for (int i = 0; i < *count; i++) {
+        if (!is_below(early[i].parent)) {
+            early[kept++] = early[i];
+            continue;
         }
+        set_below(early[i].pid);
+        visit(&early[i], context);
+        visited++;
     }
-    free(all);
-    return found;
+    *count = kept;
+    return visited;
+}
+
+/* Calls `visit` for each process below `ancestor`, as soon as it is read: /proc lists new processes last, so a visitor
+ * that stops each one overtakes a program that starts more and more. Returns their number. */
+static int visit_descendants(pid_t ancestor, visitor *visit, void *context) {
+    struct process *early = NULL;
+    int visited = 0, count = 0, room = 0;
+    DIR *proc = opendir("/proc");
+    memset(below, 0, sizeof below);
+    set_below(ancestor);
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        char stat[512];
+        struct process process = {.pid = atoi(entry->d_name)};
+        if (process.pid <= 0)
+            continue;
+        read_text(stat, sizeof stat, "/proc/%d/stat", (int)process.pid);
+        if (!read_living(stat, &process))
+            continue;
+        if (is_below(process.parent)) {
+            set_below(process.pid);
+            visit(&process, context);
+            visited++;
+            continue;
+        }
+        if (count == room) {
+            room = room ? 2 * room : 1024;
+            struct process *larger = realloc(early, (size_t)room * sizeof *early);
+            if (!larger)
+                break;
+            early = larger;
+        }
+        early[count++] = process;
+    }
+    for (int more = 1; more > 0; visited += more)
+        more = visit_early(early, &count, visit, context);
+    free(early);
+    if (proc)
+        closedir(proc);
+    return visited;
+}
+
+static void do_nothing(const struct process *process, void *context) {
+    (void)process;
+    (void)context;
 }
 
 int count_descendants(pid_t ancestor) {
-    static pid_t below[MAX_FOUND];
-    return find_descendants(ancestor, below, MAX_FOUND);
+    return visit_descendants(ancestor, do_nothing, NULL);
+}
+
+/* A group of processes gets a signal at once: none of them can start another one meanwhile. */
+static void signal_group(const struct process *process, int signal) {
+    if (process->group > 1 && process->group != getpgrp())
+        kill(-process->group, signal);
+}
+
+static void stop(const struct process *process, void *running) {
+    if (process->state == 'T' || process->state == 't')
+        return;
+    signal_group(process, SIGSTOP);
+    kill(process->pid, SIGSTOP);
+    ++*(int *)running;
+}
+
+static void end(const struct process *process, void *refused) {
+    signal_group(process, SIGKILL);
+    if (kill(process->pid, SIGKILL) && errno == EPERM)
+        *(bool *)refused = true;
+}
+
+/* So that none starts others while some are killed. */
+static void stop_descendants(void) {
+    for (int sweep = 0, running = 1; running > 0 && sweep < MAX_SWEEPS; sweep++) {
+        running = 0;
+        visit_descendants(getpid(), stop, &running);
+    }
 }
 
 int kill_descendants(void) {
-    pid_t below[MAX_FOUND];
     int ended = 0;
     uint64_t unseen_ns = 0; /* since when */
     bool refused = false;
     for (;;) {
-        int count = find_descendants(getpid(), below, MAX_FOUND);
-        for (int i = 0; i < count; i++) /* so that none forks while others are killed */
-            kill(below[i], SIGSTOP);
-        for (int i = 0; i < count; i++)
-            refused = (kill(below[i], SIGKILL) && errno == EPERM) || refused;
+        stop_descendants();
+        int count = visit_descendants(getpid(), end, &refused);
         pid_t pid = waitpid(-1, NULL, count > 0 && !refused ? 0 : WNOHANG);
         for (; pid > 0; pid = waitpid(-1, NULL, WNOHANG))
             ended++;
@@ -201,21 +251,24 @@ static void report(pid_t pid, pid_t thread) {
     event_end();
 }
 
-void report_descendants(pid_t ancestor) {
-    pid_t below[MAX_FOUND];
-    int count = find_descendants(ancestor, below, MAX_FOUND), reported = 0;
-    for (int i = 0; i < count && reported < MAX_REPORTED; i++) {
-        char path[64];
-        snprintf(path, sizeof path, "/proc/%d/task", (int)below[i]);
-        DIR *tasks = opendir(path);
-        for (struct dirent *entry; tasks && reported < MAX_REPORTED && (entry = readdir(tasks));) {
-            pid_t thread = atoi(entry->d_name);
-            if (thread <= 0)
-                continue;
-            report(below[i], thread);
-            reported++;
-        }
-        if (tasks)
-            closedir(tasks);
+/* What each of its threads does. */
+static void report_threads(const struct process *process, void *context) {
+    int *reported = context;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process->pid);
+    DIR *tasks = *reported < MAX_REPORTED ? opendir(path) : NULL;
+    for (struct dirent *entry; tasks && *reported < MAX_REPORTED && (entry = readdir(tasks));) {
+        pid_t thread = atoi(entry->d_name);
+        if (thread <= 0)
+            continue;
+        report(process->pid, thread);
+        ++*reported;
     }
+    if (tasks)
+        closedir(tasks);
+}
+
+void report_descendants(pid_t ancestor) {
+    int reported = 0;
+    visit_descendants(ancestor, report_threads, &reported);
 }
