@@ -21,25 +21,25 @@
 
 #define MAX_REPORTED 64
 #define MAX_PIDS (1 << 22)     /* the kernel's largest pid_max */
-#define MAX_SWEEPS 64          /* that find processes which are not stopped yet */
+#define MAX_SWEEPS 64          /* that find further processes */
 #define UNSEEN_NS 500000000ULL /* how long kill_descendants() waits for children that it does not find */
 
 struct process {
     pid_t pid, parent, group;
-    char state;
 };
 
 /* By its stat file: "PID (NAME) STATE PARENT GROUP ...". False: it has ended. A process whose first thread has ended
  * counts as a zombie there, although its other threads run. */
 static bool read_living(const char *stat, struct process *process) {
     const char *rest = strrchr(stat, ')'); /* its name may contain anything */
+    char state;
     int threads;
-    if (!rest || sscanf(rest + 1, " %c %d %d", &process->state, &process->parent, &process->group) != 3)
+    if (!rest || sscanf(rest + 1, " %c %d %d", &state, &process->parent, &process->group) != 3)
         return false;
     for (int field = 2; rest && field < 20; field++)
         rest = strchr(rest + 1, ' ');
     threads = rest ? atoi(rest + 1) : 1;
-    return process->state != 'X' && (process->state != 'Z' || threads > 1);
+    return state != 'X' && (state != 'Z' || threads > 1);
 }
 
 void adopt_orphans(void) {
@@ -61,15 +61,18 @@ static void read_text(char *text, size_t bytes, const char *format, ...) {
         close(file);
 }
 
-static unsigned char below[MAX_PIDS / 8]; /* a bit for each process id */
+/* A bit for each process id. */
+typedef unsigned char pid_set[MAX_PIDS / 8];
 
-static bool is_below(pid_t pid) {
-    return pid > 0 && pid < MAX_PIDS && below[pid / 8] & 1 << pid % 8;
+static pid_set below, asked; /* ...to stop */
+
+static bool contains(const pid_set set, pid_t pid) {
+    return pid > 0 && pid < MAX_PIDS && set[pid / 8] & 1 << pid % 8;
 }
 
-static void set_below(pid_t pid) {
+static void include(pid_set set, pid_t pid) {
     if (pid < MAX_PIDS)
-        below[pid / 8] |= (unsigned char)(1 << pid % 8);
+        set[pid / 8] |= (unsigned char)(1 << pid % 8);
 }
 
 typedef void visitor(const struct process *process, void *context);
@@ -79,11 +82,11 @@ typedef void visitor(const struct process *process, void *context);
 static int visit_early(struct process *early, int *count, visitor *visit, void *context) {
     int visited = 0, kept = 0;
     for (int i = 0; i < *count; i++) {
-        if (!is_below(early[i].parent)) {
+        if (!contains(below, early[i].parent)) {
             early[kept++] = early[i];
             continue;
         }
-        set_below(early[i].pid);
+        include(below, early[i].pid);
         visit(&early[i], context);
         visited++;
     }
@@ -98,7 +101,7 @@ static int visit_descendants(pid_t ancestor, visitor *visit, void *context) {
     int visited = 0, count = 0, room = 0;
     DIR *proc = opendir("/proc");
     memset(below, 0, sizeof below);
-    set_below(ancestor);
+    include(below, ancestor);
     for (struct dirent *entry; proc && (entry = readdir(proc));) {
         char stat[512];
         struct process process = {.pid = atoi(entry->d_name)};
@@ -107,8 +110,8 @@ static int visit_descendants(pid_t ancestor, visitor *visit, void *context) {
         read_text(stat, sizeof stat, "/proc/%d/stat", (int)process.pid);
         if (!read_living(stat, &process))
             continue;
-        if (is_below(process.parent)) {
-            set_below(process.pid);
+        if (contains(below, process.parent)) {
+            include(below, process.pid);
             visit(&process, context);
             visited++;
             continue;
@@ -145,12 +148,13 @@ static void signal_group(const struct process *process, int signal) {
         kill(-process->group, signal);
 }
 
-static void stop(const struct process *process, void *running) {
-    if (process->state == 'T' || process->state == 't')
+static void stop(const struct process *process, void *more) {
+    if (contains(asked, process->pid))
         return;
+    include(asked, process->pid);
     signal_group(process, SIGSTOP);
     kill(process->pid, SIGSTOP);
-    ++*(int *)running;
+    *(bool *)more = true;
 }
 
 static void end(const struct process *process, void *refused) {
@@ -161,9 +165,11 @@ static void end(const struct process *process, void *refused) {
 
 /* So that none starts others while some are killed. */
 static void stop_descendants(void) {
-    for (int sweep = 0, running = 1; running > 0 && sweep < MAX_SWEEPS; sweep++) {
-        running = 0;
-        visit_descendants(getpid(), stop, &running);
+    bool more = true;
+    memset(asked, 0, sizeof asked);
+    for (int sweep = 0; more && sweep < MAX_SWEEPS; sweep++) {
+        more = false;
+        visit_descendants(getpid(), stop, &more);
     }
 }
 
