@@ -1,6 +1,7 @@
 'use strict';
 // Answers that take longer to compute than to send. Each is kept as the bytes that are sent, so that asking for it again costs almost
 // nothing. So is a refusal that depends on nothing but the file.
+const { setImmediate: nextTurn } = require('node:timers/promises');
 const { CostlyWork } = require('./costly-work.js');
 const { HttpError } = require('./http-error.js');
 
@@ -40,6 +41,8 @@ class Answers {
   /** @type {Map<string, Buffer | Refusal>} that was asked for the longest ago comes first */ #kept = new Map();
   #bytes = 0;
   /** @type {Map<string, Coming>} */ #coming = new Map();
+  /** Fulfilled in the last turn of the event loop that was promised to a client. @type {Promise<unknown>} */ #lastTurn =
+    Promise.resolve();
 
   /** @param {InstanceType<typeof CostlyWork>} [work] where later() takes its turn */
   constructor(work = new CostlyWork()) {
@@ -97,7 +100,17 @@ class Answers {
       coming.answer = this.#make(key, make, coming);
     }
     coming.join(disconnected);
-    return coming.answer;
+    try {
+      return await coming.answer;
+    } finally {
+      await this.#ownTurn();
+    }
+  }
+
+  /** Hundreds of clients may have waited for the same answer. Sending megabytes to all of them in one turn would take seconds. */
+  #ownTurn() {
+    this.#lastTurn = this.#lastTurn.then(() => nextTurn());
+    return this.#lastTurn;
   }
 
   /** @param {string} key @param {(signal: AbortSignal) => Promise<string | null>} make @param {Coming} coming */

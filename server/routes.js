@@ -18,7 +18,7 @@ const { oneATurn } = require('./one-a-turn.js');
 const { pitfallRoutes } = require('./pitfalls.js');
 const schema = require('./request-schema.js');
 const { BENCH, csvOf, kindOf, textOf } = require('./run-kinds.js');
-const { beginStream } = require('./subscribers.js');
+const { beginStream, wholeStream } = require('./subscribers.js');
 
 /** @typedef {import('express').Request} Request */
 /** @typedef {import('express').Response} Response */
@@ -129,6 +129,13 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
   const answerOf = (id, what, compute) => [`${id} ${stampOf(id)} ${what}`, compute];
   /** Everything about a run, as JSON. @param {string} id */
   const everything = (id) => answerOf(id, 'everything', () => JSON.stringify(describe(id) ?? noRun(id)));
+  /** All events of a run that has ended. @param {string} id */
+  const lastEvents = (id) =>
+    answerOf(id, 'events', () => {
+      const { state, error } = runs.session(id) ?? { state: 'done', error: null };
+      const snapshot = answers.now(...everything(id)).toString();
+      return wholeStream(snapshot, state, state === 'done' ? { id } : (error ?? {}));
+    });
 
   /** @param {string} id */
   const comparable = (id) => {
@@ -217,24 +224,20 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
   });
   router.get('/runs/:id/events', async (request, response) => {
     const id = idOf(request);
-    if (!isRunning(id)) await answers.later(...everything(id)); // an error comes before the stream begins
-    if (request.method === 'HEAD') return void response.type('text/event-stream').end();
+    // An error comes before the stream begins.
+    const ended = isRunning(id) ? null : await answers.later(...lastEvents(id));
+    if (ended || request.method === 'HEAD') return void response.type('text/event-stream').end(ended);
     const listener = await beginStream(request, response);
     if (!listener) return;
-    if (runs.stamp(id) === null) {
-      // It was removed during the await, and a stream that has begun cannot answer 404.
-      listener.push(errorBody(noRunError(id)).error, 'failed');
-      return void response.end();
-    }
     const session = runs.session(id);
     if (session && isRunning(id)) {
       // Taken after the await, so that no event is lost between this snapshot and the registration.
       listener.push(answers.now(...everything(id)).toString(), 'snapshot');
       return session.subscribers.add(listener, response);
     }
-    const { state, error } = session ?? { state: 'done', error: null };
-    listener.push((await answers.later(...everything(id))).toString(), 'snapshot');
-    listener.push(state === 'done' ? { id } : (error ?? {}), state);
+    // It has ended or was removed during the await, and a stream that has begun cannot answer 404.
+    if (runs.stamp(id) === null) listener.push(errorBody(noRunError(id)).error, 'failed');
+    else response.write(await answers.later(...lastEvents(id)));
     response.end();
   });
   // Apart from DELETE, because a second DELETE, as from a double click, removes the canceled run.

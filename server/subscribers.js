@@ -2,7 +2,7 @@
 // The clients that follow one run. One that does not read its events is disconnected before they fill the server's memory; it may
 // come back, and begins with a snapshot.
 const { allowSilence, forbidSilence } = require('./connections.js');
-const { createChannel, createSession } = require('./events.js');
+const { EventBuffer, createChannel, createSession } = require('./events.js');
 
 /** @typedef {import('better-sse', { with: { 'resolution-mode': 'import' } }).Session} Session */
 
@@ -77,4 +77,14 @@ async function beginStream(request, response) {
   return response.destroyed ? null : session;
 }
 
-module.exports = { Subscribers, beginStream, MAX_UNSENT_BYTES, MAX_UNSENT_TOTAL_BYTES };
+/**
+ * The whole stream of a run that has ended, to be kept and sent as bytes: hundreds of clients may ask for it, and framing megabytes
+ * takes longer than sending them.
+ * @param {string} snapshot as JSON
+ * @param {string} state
+ * @param {object} data
+ */
+const wholeStream = (snapshot, state, data) =>
+  new EventBuffer({ serializer: serialize }).push(snapshot, 'snapshot').push(data, state).read();
+
+module.exports = { Subscribers, beginStream, wholeStream, MAX_UNSENT_BYTES, MAX_UNSENT_TOTAL_BYTES };

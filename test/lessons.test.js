@@ -41,33 +41,6 @@ test('a recording of a confined program has one limit of time', () => {
   expect(stderr).toBe('--limit-ms and --trace cannot be used together: the limit of a recording is --timeout.\n');
 });
 
-// It looked for them for ever, without a pause. Namespaces are what would end them.
-const withoutProc = ['-rm', 'sh', '-c', 'mount -t tmpfs none /proc && exec "$0" "$@"'];
-const canHide = spawnSync('unshare', [...withoutProc, 'true']).status === 0;
-(canHide ? test : test.skip)(
-  'a confined program whose processes cannot be found in /proc does not keep its guard alive',
-  () => {
-    const args = [
-      '--confine',
-      '--no-namespaces',
-      '--limit-ms',
-      '300',
-      '--exec',
-      'sh',
-      '-c',
-      'sleep 12 & sleep 12 & wait',
-    ];
-    const { status, signal, stderr } = spawnSync('unshare', [...withoutProc, built('crossings-lessons'), ...args], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: 10_000,
-      killSignal: 'SIGKILL',
-    });
-    const said = 'Cannot confine the program: the process that guards it ended.\n';
-    expect({ status, signal, stderr }).toEqual({ status: 1, signal: null, stderr: said });
-  },
-);
-
 // It read its pipe to the end, which came when the last process closed it that had it.
 test('a confined program whose output another process holds open ends all the same', async () => {
   const args = ['--confine', '--no-namespaces', '--exec', 'sh', '-c', 'echo $$; read line; echo over'];

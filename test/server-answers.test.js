@@ -29,6 +29,28 @@ describe('answers that are kept', () => {
     expect(compute).toHaveBeenCalledTimes(2);
   });
 
+  // Hundreds of streams of events began in one turn of the event loop, with megabytes for each.
+  test('clients that have waited for the same one get it in turns of their own', async () => {
+    const answers = new Answers();
+    let turns = 0;
+    const count = () => {
+      turns++;
+      immediate = setImmediate(count);
+    };
+    let immediate = setImmediate(count);
+    const asked = Array.from({ length: 20 }, () => answers.later('a', () => 'text').then(() => turns));
+    expect(new Set(await Promise.all(asked)).size).toBe(20);
+    const refused = Array.from({ length: 20 }, () =>
+      answers
+        .later('b', () => {
+          throw new HttpError(404, 'ERR_NO_RUN', 'none');
+        })
+        .catch(() => turns),
+    );
+    expect(new Set(await Promise.all(refused)).size).toBe(20);
+    clearImmediate(immediate);
+  });
+
   test('those that were asked for the longest ago are dropped, and those that are too large', () => {
     const answers = new Answers();
     const third = jest.fn(() => 'x'.repeat(MAX_KEPT_BYTES / 3));

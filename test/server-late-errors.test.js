@@ -5,25 +5,17 @@ const { startLabHere } = require('./lab.js');
 const { Runs } = require('../server/runs.js');
 
 const ID = '00000000-0000-4000-8000-000000000000';
-const line = {
-  id: ID,
-  kind: 'bill',
-  startedAt: '2026-01-01T00:00:00.000Z',
-  state: 'cancelled',
-  verdict: null,
-  error: null,
-};
-const shown = { ...line, progress: { fraction: 0, doing: '' }, run: null, partial: null };
 
-/** A lab that finds the run once, and then does this. @param {() => null} then */
+/** A lab in which the run is in progress when its events are asked for, and which then does this. @param {() => null} then */
 async function labThen(then) {
   // Outside tests, Express prints the stack of an error that reaches it.
   const printed = jest.spyOn(console, 'error').mockReturnValue();
   process.env.NODE_ENV = 'production';
   const lab = await startLabHere();
   process.env.NODE_ENV = 'test';
-  jest.spyOn(Runs.prototype, 'describe').mockReturnValue(/** @type {any} */ (shown));
-  jest.spyOn(Runs.prototype, 'stamp').mockImplementation(then).mockReturnValueOnce('a stamp');
+  const running = /** @type {any} */ ({ state: 'running' });
+  jest.spyOn(Runs.prototype, 'session').mockReturnValueOnce(running).mockReturnValue(null);
+  jest.spyOn(Runs.prototype, 'stamp').mockImplementation(then);
   return { lab, printed };
 }
 

@@ -25,7 +25,7 @@
 #define SAID_WHY 2 /* the exit status of a guard that could not run the program and has printed the reason */
 
 #define MOST_IN_A_PIPE (1 << 20) /* bytes */
-#define COUNT_MS 100             /* how often processes are counted where the kernel does not limit them */
+#define COUNT_MS 100             /* how often processes that have ended are reaped, and the others counted */
 
 static long now_ms(void) {
     return (long)(monotonic_ns() / 1000000);
@@ -106,7 +106,7 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
     bool counts = !notice->counted, ended = false, late = false, crowded = false;
     if (counts)
         get_ahead();
-    watch_output((uint64_t)(began + how->limit_ms) * 1000000);
+    give_up_output_after((uint64_t)(began + how->limit_ms) * 1000000);
     struct pollfd fds[] = {{pipes->out[0], POLLIN, 0},
                            {pipes->error[0], POLLIN, 0},
                            {pipes->status[0], POLLIN, 0},
@@ -114,14 +114,14 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
                            {STDOUT_FILENO, 0, 0}};
     while (!ended && !late && !crowded) {
         long rest = began + how->limit_ms - now_ms();
-        if (counts && rest > COUNT_MS)
+        if (rest > COUNT_MS)
             rest = COUNT_MS;
         if (poll(fds, 5, rest > 0 ? (int)rest : 0) < 0)
             continue; /* a tick of watch_output() */
         late = now_ms() >= began + how->limit_ms;
-        if (counts && now_ms() >= counted + COUNT_MS) {
+        if (now_ms() >= counted + COUNT_MS) {
             reap_orphans(parent);
-            crowded = count_descendants(getpid()) > MAX_PROCESSES + 1; /* with the parent */
+            crowded = counts && count_descendants(getpid()) > MAX_PROCESSES + 1; /* with the parent */
             counted = now_ms();
         }
         if ((fds[3].revents && must_end(orders, parent)) || fds[4].revents & (POLLERR | POLLHUP))
@@ -173,8 +173,10 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
     /* SIGCONT: somebody may have stopped the guard, and then no other signal that it can handle lets it clean up. */
     if (!signal_with_parent(owner, SIGCONT))
         _exit(1);
+    watch_output(owner);
     setsid(); /* a signal to the process group of crossings-lessons must not reach the guard, which cleans up */
     adopt_orphans();
+    spare_descendants(); /* none, unlike those of its parent: their numbers may be given to others */
     struct pipes pipes;
     struct notice notice = {0};
     /* Not before: from here on, this process cannot be ended together with its parent, and one of them removes it. */
@@ -213,6 +215,7 @@ int run_confined(const struct confinement *how) {
     begin_names();
     adopt_orphans();
     pass_signals_to(0);
+    spare_descendants(); /* whoever executed this program may have started them */
     pid_t guard = fork();
     if (guard == 0)
         be_guard(how, self, folder);

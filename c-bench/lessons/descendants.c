@@ -20,9 +20,10 @@
 #include <unistd.h>
 
 #define MAX_REPORTED 64
-#define MAX_PIDS (1 << 22)     /* the kernel's largest pid_max */
-#define MAX_SWEEPS 64          /* that find further processes */
-#define UNSEEN_NS 500000000ULL /* how long kill_descendants() waits for children that it does not find */
+#define MAX_PIDS (1 << 22)            /* the kernel's largest pid_max */
+#define MAX_SWEEPS 64                 /* that find further processes */
+#define UNSEEN_NS 50000000ULL         /* after which children that are not in /proc are looked for by number... */
+#define MOST_UNSEEN_NS 10000000000ULL /* ...and given up after so long */
 
 struct process {
     pid_t pid, parent, group;
@@ -64,7 +65,7 @@ static void read_text(char *text, size_t bytes, const char *format, ...) {
 /* A bit for each process id. */
 typedef unsigned char pid_set[MAX_PIDS / 8];
 
-static pid_set below, asked; /* ...to stop */
+static pid_set below, spared, asked; /* ...to stop */
 
 static bool contains(const pid_set set, pid_t pid) {
     return pid > 0 && pid < MAX_PIDS && set[pid / 8] & 1 << pid % 8;
@@ -105,7 +106,7 @@ static int visit_descendants(pid_t ancestor, visitor *visit, void *context) {
     for (struct dirent *entry; proc && (entry = readdir(proc));) {
         char stat[512];
         struct process process = {.pid = atoi(entry->d_name)};
-        if (process.pid <= 0)
+        if (process.pid <= 0 || contains(spared, process.pid))
             continue;
         read_text(stat, sizeof stat, "/proc/%d/stat", (int)process.pid);
         if (!read_living(stat, &process))
@@ -133,6 +134,16 @@ static int visit_descendants(pid_t ancestor, visitor *visit, void *context) {
     return visited;
 }
 
+static void spare(const struct process *process, void *context) {
+    (void)context;
+    include(spared, process->pid);
+}
+
+void spare_descendants(void) {
+    memset(spared, 0, sizeof spared);
+    visit_descendants(getpid(), spare, NULL);
+}
+
 static void do_nothing(const struct process *process, void *context) {
     (void)process;
     (void)context;
@@ -157,6 +168,12 @@ static void stop(const struct process *process, void *more) {
     *(bool *)more = true;
 }
 
+static pid_t largest_pid(void) {
+    char text[32];
+    read_text(text, sizeof text, "/proc/sys/kernel/pid_max");
+    return atoi(text) > 0 ? atoi(text) : MAX_PIDS;
+}
+
 static void end(const struct process *process, void *refused) {
     signal_group(process, SIGKILL);
     if (kill(process->pid, SIGKILL) && errno == EPERM)
@@ -171,6 +188,20 @@ static void stop_descendants(void) {
         more = false;
         visit_descendants(getpid(), stop, &more);
     }
+}
+
+/* There may be no /proc, or it may hide other processes (hidepid). The kernel says of each number whether it is that of
+ * a child, and what loses its parent becomes one. False: there is none. */
+static bool end_unseen_children(bool *refused) {
+    bool found = false;
+    siginfo_t unused;
+    for (pid_t pid = 1, most = largest_pid(); pid <= most; pid++) {
+        if (contains(spared, pid) || waitid(P_PID, (id_t)pid, &unused, WEXITED | WNOHANG | WNOWAIT))
+            continue;
+        end(&(struct process){.pid = pid}, refused);
+        found = true;
+    }
+    return found;
 }
 
 int kill_descendants(void) {
@@ -193,8 +224,9 @@ int kill_descendants(void) {
         }
         if (unseen_ns == 0)
             unseen_ns = monotonic_ns();
-        if (monotonic_ns() > unseen_ns + UNSEEN_NS)
-            return -1; /* such as without /proc */
+        bool found = monotonic_ns() <= unseen_ns + UNSEEN_NS || end_unseen_children(&refused);
+        if (!found || refused || monotonic_ns() > unseen_ns + MOST_UNSEEN_NS)
+            return -1;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }

@@ -7,6 +7,9 @@
 /* Call first: orphans among the descendants become children of this process. */
 void adopt_orphans(void);
 
+/* What is below this process now is not touched by the functions below. */
+void spare_descendants(void);
+
 /* Print an event for each process below `ancestor`: whether it sleeps, and in which system call on which descriptor. */
 void report_descendants(pid_t ancestor);
 
@@ -14,7 +17,7 @@ void report_descendants(pid_t ancestor);
 int count_descendants(pid_t ancestor);
 
 /* Kill all descendants, also those that they start meanwhile, and wait for them. Returns how many there were; -1: the
- * system refuses it or has no /proc in which to find them, and nobody has waited for those that are left. */
+ * system refuses it, and nobody has waited for those that are left. */
 int kill_descendants(void);
 
 #endif

@@ -84,6 +84,7 @@ __attribute__((noreturn)) static void be_program(const struct confinement *how, 
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     drop_capabilities();
     signal(SIGUSR1, SIG_DFL);
+    signal(SIGALRM, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

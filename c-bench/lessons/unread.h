@@ -4,11 +4,15 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-/* From now on, SIGALRM comes several times a second, and interrupts poll(). If standard output has had no room for a
- * while and SIGTERM is pending, or the time `until_ns` (CLOCK_MONOTONIC) is over, all further output goes nowhere.
- * SIGTERM must be blocked. */
-void watch_output(uint64_t until_ns);
+/* From now on, SIGALRM comes several times a second, and interrupts poll(). Standard output or error that has had no
+ * room for a while goes nowhere if this process is asked to end: by SIGTERM, which must be blocked, or by the end of
+ * its parent `asker`. */
+void watch_output(pid_t asker);
+
+/* ...or if the time `until_ns` (CLOCK_MONOTONIC) is over, which it is at first. */
+void give_up_output_after(uint64_t until_ns);
 
 bool is_output_given_up(void);
 

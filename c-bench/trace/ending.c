@@ -24,6 +24,7 @@ static volatile sig_atomic_t interrupted, deadlocked;
 static const char *reason; /* NULL: it is not being ended */
 static uint64_t limit_ns, kill_ns, reported_ns;
 static sigset_t own_signals;
+static pid_t *inherited; /* children from before, up to a 0: the program, and what a shell started before its exec */
 
 static void on_signal(int signal) {
     if (signal == SIGUSR1)
@@ -34,6 +35,45 @@ static void on_signal(int signal) {
 
 void admit_signals(bool admitted) {
     sigprocmask(admitted ? SIG_UNBLOCK : SIG_BLOCK, &own_signals, NULL);
+}
+
+/* The parent of a process, by its stat file: "PID (NAME) STATE PARENT ..."; 0 if it has ended. */
+static pid_t parent_of(const char *pid) {
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%.16s/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    size_t got = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[got] = '\0';
+    int parent = 0;
+    for (char *c = text + got; c > text; c--)
+        if (*c == ')') {
+            sscanf(c, ") %*c %d", &parent);
+            break;
+        }
+    return parent;
+}
+
+/* Calls `visit` for each child of this process. */
+static void visit_children(void (*visit)(pid_t child, void *context), void *context) {
+    DIR *processes = opendir("/proc");
+    for (struct dirent *entry; processes && (entry = readdir(processes));)
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && parent_of(entry->d_name) == getpid())
+            visit(atoi(entry->d_name), context);
+    if (processes)
+        closedir(processes);
+}
+
+static void inherit(pid_t child, void *context) {
+    size_t *count = context;
+    pid_t *more = realloc(inherited, (*count + 2) * sizeof *more);
+    if (!more)
+        return;
+    inherited = more;
+    inherited[(*count)++] = child;
+    inherited[*count] = 0;
 }
 
 void prepare_ending(void) {
@@ -50,6 +90,8 @@ void prepare_ending(void) {
     setitimer(ITIMER_REAL, &tick, NULL);
     if (!front->in_step)
         prctl(PR_SET_CHILD_SUBREAPER, 1); /* what loses its parent becomes a child of this process */
+    size_t children = 0;
+    visit_children(inherit, &children);
 }
 
 bool is_ending(void) {
@@ -130,35 +172,23 @@ void end_demo(int status) {
     signal_all(SIGKILL);
 }
 
-/* The parent of a process, by its stat file: "PID (NAME) STATE PARENT ..."; 0 if it has ended. */
-static pid_t parent_of(const char *pid) {
-    char path[64], text[512] = "";
-    snprintf(path, sizeof path, "/proc/%.16s/stat", pid);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return 0;
-    size_t got = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[got] = '\0';
-    int parent = 0;
-    for (char *c = text + got; c > text; c--)
-        if (*c == ')') {
-            sscanf(c, ") %*c %d", &parent);
-            break;
-        }
-    return parent;
+static void end_unless_inherited(pid_t child, void *found) {
+    for (const pid_t *other = inherited; other && *other; other++)
+        if (*other == child)
+            return;
+    kill(child, SIGKILL);
+    *(bool *)found = true;
 }
 
 void end_escaped(void) {
     uint64_t patience_ns = monotonic_ns() + 2 * GRACE_NS;
-    while (waitpid(-1, NULL, WNOHANG | __WALL) >= 0 && monotonic_ns() < patience_ns) {
-        DIR *processes = opendir("/proc");
-        if (!processes)
-            return;
-        for (struct dirent *entry; (entry = readdir(processes));)
-            if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && parent_of(entry->d_name) == getpid())
-                kill(atoi(entry->d_name), SIGKILL);
-        closedir(processes);
-        usleep(1000);
+    bool found = true;
+    while (found && monotonic_ns() < patience_ns) {
+        found = false;
+        visit_children(end_unless_inherited, &found);
+        while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+            continue;
+        if (found)
+            usleep(1000);
     }
 }

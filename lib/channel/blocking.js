@@ -14,12 +14,11 @@ const FEW_MS = 1; // while there are doorbells to be rung
  * @param {object} channel
  * @param {InstanceType<typeof import('./connection.js').Connection>} channel.connection
  * @param {InstanceType<typeof import('./pump.js').Pump>} channel.pump
- * @param {InstanceType<typeof import('./requests.js').Requests>} channel.requests
  * @param {() => unknown} channel.attempt returns a message, null at the end, or PENDING
  * @param {{wait: string, spinMicros: number}} options
  * @param {number} timeoutMs
  */
-function receiveBlocking({ connection, pump, requests, attempt }, { wait, spinMicros }, timeoutMs) {
+function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, timeoutMs) {
   const deadline = now() + timeoutMs;
   const spinMs = wait === 'sleep' ? 0 : spinMicros / 1000;
   connection.flush();
@@ -44,7 +43,7 @@ function receiveBlocking({ connection, pump, requests, attempt }, { wait, spinMi
 
   function serveSenders() {
     if (!connection.isOpen) return;
-    requests.sendQueued(() => true); // what was set aside may have made room in the window
+    pump.sendQueued(); // what was set aside may have made room in the window
     pump.senders.serve(() => true);
     connection.flush();
   }

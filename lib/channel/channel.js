@@ -296,12 +296,7 @@ class Channel {
         'receiveSync() cannot run while a receive() is pending. Await the pending receive() first.',
       );
     const message = receiveBlocking(
-      {
-        connection: this.#connection,
-        pump: this.#pump,
-        requests: this.#requests,
-        attempt: () => this.#incoming.attempt(),
-      },
+      { connection: this.#connection, pump: this.#pump, attempt: () => this.#incoming.attempt() },
       this.#options,
       timeoutMs,
     );

@@ -250,6 +250,20 @@ class Pump {
     }
   }
 
+  /**
+   * For a thread that is blocked: send the requests that the window now admits, and serve nothing else. One that finds no room would
+   * call run(), which calls handlers, and moves the awaited message out of the ring.
+   */
+  sendQueued() {
+    const wasRunning = this.#running;
+    this.#running = true;
+    try {
+      this.#requests.sendQueued(() => true);
+    } finally {
+      this.#running = wasRunning;
+    }
+  }
+
   /** Called by turn.js when this channel continues in the next turn of the event loop. */
   resume() {
     this.#running = false;

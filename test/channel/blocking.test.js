@@ -3,6 +3,7 @@
 const { spawnSync } = require('node:child_process');
 const { Worker } = require('node:worker_threads');
 const { Connection } = require('../../lib/channel/connection.js');
+const { until } = require('../support.js');
 const { closing, crossings, errorWith, library, pause, runScript, success } = require('./support.js');
 
 const { channelPair } = crossings;
@@ -138,4 +139,48 @@ test.each(waits)('receiveSync(), wait: %p, sends requests that wait for the wind
     return Buffer.alloc(request[0]);
   });
   expect(await said).toEqual(['the last one', [1, 2, 3, 4, 5]]);
+});
+
+// A queued request that found no room in the ring served all other calls. So handlers were called in receiveSync(), and it did not see
+// a message that had just arrived.
+test.each(waits)('receiveSync(), wait: %p, calls no handler when a queued request waits for room', async (wait) => {
+  const { channel, port } = channelPair({ capacity: 65536 });
+  const source = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    require(${library}).openChannel(workerData, { capacity: 65536, wait: '${wait}' }).then(async (channel) => {
+      let blockedUntil = 0; // at least: when it ends, it serves what has waited
+      channel.onRequest(() => {
+        parentPort.postMessage(performance.now() < blockedUntil);
+        return Buffer.from('answer');
+      });
+      const pending = [channel.request(Buffer.alloc(60_000))];
+      for (let i = 0; i < 60; i++) pending.push(channel.send(Buffer.alloc(4000)));
+      pending.push(channel.request(Buffer.alloc(60_000))); // it waits for the window, and then for room
+      await new Promise((done) => setTimeout(done, 100));
+      parentPort.postMessage('blocked');
+      blockedUntil = performance.now() + 500;
+      try {
+        channel.receiveSync({ timeout: 500 });
+      } catch (error) {
+        if (error.code !== 'ERR_TIMEOUT') throw error;
+      }
+      await Promise.all(pending);
+      await channel.close();
+    });`;
+  const worker = new Worker(source, { eval: true, workerData: port.take() });
+  /** @type {unknown[]} */ const said = [];
+  worker.on('message', (message) => said.push(message));
+  const ours = closing(await channel);
+  /** @type {(() => void)[]} */ const answers = [];
+  ours.onRequest(() => new Promise((resolve) => answers.push(() => resolve(Buffer.from('done')))));
+  await until(() => said.length > 0);
+  answers[0]();
+  const answer = ours.request('question');
+  await until(() => said.length > 1);
+  for (let i = 0; i < 60; i++) await ours.receive();
+  expect(String(await answer)).toBe('answer');
+  await until(() => answers.length === 2);
+  answers[1]();
+  expect(await ours.receive()).toBe(null);
+  expect(said).toEqual(['blocked', false]);
 });

@@ -1,0 +1,136 @@
+'use strict';
+// The guard of a confined program: it keeps the limit whoever reads its output, and ends all processes of the program, and no others.
+const { spawn, spawnSync } = require('node:child_process');
+const { once } = require('node:events');
+const { chmodSync, copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs');
+const { join } = require('node:path');
+const { built, eventsOf, until } = require('./support.js');
+const { setTimeout: pause } = require('node:timers/promises');
+
+const lessons = built('crossings-lessons');
+/** @param {string} command */
+const succeeds = (command) => spawnSync('sh', ['-c', command]).status === 0;
+/** @param {string} pid */
+function commandOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').slice(0, -1).split('\0').join(' ');
+  } catch {
+    return ''; // it has ended
+  }
+}
+
+/** The ids of the processes with this command line. @param {string} command */
+const running = (command) => readdirSync('/proc').filter((pid) => Number(pid) > 0 && commandOf(pid) === command);
+
+/** @param {any[]} events @param {string} type */
+const of = (events, type) => events.filter((event) => event.type === type);
+
+let sleeps = 0;
+/** A command that no other test runs. */
+const sleepOfOwn = () => `sleep 60.${process.pid}${sleeps++}`;
+
+const quick = /** @type {const} */ ({ encoding: 'utf8', timeout: 20_000, killSignal: 'SIGKILL' });
+
+describe('output that nobody reads:', () => {
+  const flood = 'while :; do echo 0123456789012345678901234567890123456789; done';
+  // Python closes no descriptor that it passes on, and reads nothing.
+  const unread = (/** @type {string} */ streams, /** @type {string} */ before = '') => `
+import os, signal, subprocess, sys
+r, w = os.pipe()
+${before}
+child = subprocess.Popen(sys.argv[1:], ${streams})
+os.close(w)
+try: print('status', child.wait(15))
+except subprocess.TimeoutExpired: print('not ended'); child.kill()`;
+  const fill = `
+os.set_blocking(w, False)
+try:
+    while True: os.write(w, b'x' * 4096)
+except BlockingIOError: os.set_blocking(w, True)`;
+  const block = 'signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])';
+
+  // In each case, the guard was blocked in a write for ever.
+  test.each([
+    ['the pipe is full before the program begins', unread('stdout=w, stderr=subprocess.DEVNULL', fill)],
+    ['standard error is the same pipe', unread('stdout=w, stderr=w')],
+    ['whoever started it has blocked SIGALRM', unread('stdout=w, stderr=subprocess.DEVNULL', block)],
+  ])('the limit is kept if %s', (_, script) => {
+    const args = [lessons, '--confine', '--no-namespaces', '--limit-ms', '300', '--exec', '--', 'sh', '-c', flood];
+    const { stdout } = spawnSync('python3', ['-c', script, ...args], quick);
+    expect(stdout).toBe('status 1\n');
+  });
+
+  // It went on until its limit.
+  test('the guard ends with the process that has started it', async () => {
+    const mine = sleepOfOwn();
+    const args = ['--confine', '--no-namespaces', '--limit-ms', '60000', '--exec', '--', 'sh', '-c', `${mine} & yes`];
+    const child = spawn(lessons, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(child.stdout, 'readable');
+    await until(() => running(mine).length > 0);
+    await pause(300); // the pipe is full by now
+    child.kill('SIGKILL');
+    await until(() => running(mine).length === 0);
+  });
+});
+
+describe('children that a shell has started before it executed the command', () => {
+  const cases = [
+    ['crossings-trace', `${built('crossings-trace')} --output 1 -- true`],
+    ['crossings-lessons', `${lessons} --confine --no-namespaces --exec -- true`],
+  ];
+
+  test.each(cases)('are not killed by %s', (_, command) => {
+    const mine = sleepOfOwn();
+    const { stdout, status } = spawnSync('sh', ['-c', `${mine} >/dev/null & echo $! >&2; exec ${command}`], quick);
+    const left = running(mine).map(Number);
+    for (const pid of left) process.kill(pid);
+    expect({ status, left: left.length }).toEqual({ status: 0, left: 1 });
+    expect(eventsOf(stdout).length).toBeGreaterThan(1);
+  });
+
+  test('are not killed by crossings-lessons whose guard was killed', async () => {
+    const [mine, other] = [sleepOfOwn(), sleepOfOwn()];
+    const args = '--confine --no-namespaces --limit-ms 60000 --exec --';
+    const script = `${mine} >/dev/null 2>&1 & exec ${lessons} ${args} ${other}`;
+    const child = spawn('sh', ['-c', script], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const ended = once(child, 'exit');
+    await until(() => running(other).length > 0);
+    const parentOf = (/** @type {string} */ pid) =>
+      Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[1]);
+    const [guard] = running(`${lessons} ${args} ${other}`).filter((pid) => parentOf(pid) === child.pid);
+    process.kill(Number(guard), 'SIGKILL');
+    expect(await ended).toEqual([1, null]);
+    expect(running(other)).toEqual([]);
+    const left = running(mine).map(Number);
+    for (const pid of left) process.kill(pid);
+    expect(left.length).toBe(1);
+  });
+});
+
+// They were looked for in /proc only, and left.
+describe('processes that are not to be found in /proc are ended', () => {
+  const asOther = 'setpriv --reuid 65534 --regid 65534 --clear-groups';
+  const cases = [
+    ['there is none', 'mount -t tmpfs none /proc', ''],
+    ['it hides what another user may not read', 'mount -t proc -o hidepid=2 proc /proc', asOther],
+  ];
+  test.each(cases)('because %s', (name, mount, before) => {
+    const hidden = `${mount} && exec ${before}`;
+    if (!succeeds(`unshare -m sh -c '${hidden} true'`)) return console.warn(`Not tried here: ${name}.`);
+    const folder = mkdtempSync('/tmp/crossings-hidden-'); // not in that of this test, which is closed to others
+    const program = join(folder, sleepOfOwn());
+    copyFileSync('/bin/sleep', join(folder, 'sleep'));
+    chmodSync(join(folder, 'sleep'), 0o111); // what its user cannot read belongs to root in /proc
+    chmodSync(folder, 0o777);
+    const script = `${program} & setsid setsid ${program} & wait`;
+    const command = `${hidden} ${lessons} --confine --no-namespaces --limit-ms 300 --exec -- sh -c "${script}"`;
+    const { stdout, status } = spawnSync('unshare', ['-m', 'sh', '-c', command], {
+      ...quick,
+      env: { ...process.env, TMPDIR: folder },
+    });
+    rmSync(folder, { recursive: true });
+    expect(status).toBe(0);
+    expect(of(eventsOf(stdout), 'ended')).toEqual([expect.objectContaining({ how: 'limit', limit: 'time' })]);
+    expect(running(program)).toEqual([]);
+  });
+});
