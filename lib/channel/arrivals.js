@@ -33,7 +33,8 @@ class Arrivals {
   /** @type {(Buffer | undefined)[]} messages that arrived before an awaited response */ #inbox = [];
   #inboxNext = 0; // index of the oldest message in #inbox
   #inboxBytes = 0;
-  /** @type {NumberedFrame[]} requests and responses not dispatched yet */ #numbered = [];
+  /** @type {(NumberedFrame | undefined)[]} requests and responses that were set aside */ #numbered = [];
+  #numberedNext = 0; // index of the first one that was not dispatched yet
   dispatched = 0; // requests and responses, so far
   #onNumbered;
   #onMore;
@@ -119,8 +120,9 @@ class Arrivals {
     const isWanted = this.#requests.admit(kind, number, size - NUMBER_BYTES);
     reader.consume(size);
     if (!isWanted) return this.#onMore(); // a queued request may be sent now
-    if (this.#numbered.length > 0) return void this.#numbered.push({ kind, number, payload });
+    if (this.hasNumbered) return void this.#numbered.push({ kind, number, payload });
     this.#numbered = [{ kind, number, payload }]; // push() would make room for 17
+    this.#numberedNext = 0;
     this.#onNumbered();
   }
 
@@ -165,7 +167,7 @@ class Arrivals {
 
   /** Are there requests or responses that have not been dispatched yet? */
   get hasNumbered() {
-    return this.#numbered.length > 0;
+    return this.#numberedNext < this.#numbered.length;
   }
 
   /**
@@ -174,27 +176,31 @@ class Arrivals {
    * @returns {boolean} false if there were none
    */
   dispatch(mayDispatch) {
-    if (this.#numbered.length === 0) return false;
-    const frames = this.#numbered;
-    this.#numbered = []; // the handlers may cause more frames to be set aside
+    if (!this.hasNumbered) return false;
     const { responder } = this.#requests;
-    let next = 0;
-    let begun = 0;
-    try {
-      while (next < frames.length && mayDispatch()) {
-        begun = responder.begun;
-        const { kind, number, payload } = frames[next++];
-        this.dispatched++;
-        this.#requests.take(kind, number, payload);
+    // The handlers may cause more frames to be set aside, and may end the channel, which drops all of them.
+    for (let left = this.#numbered.length - this.#numberedNext; left > 0 && this.hasNumbered && mayDispatch(); left--) {
+      const frame = /** @type {NumberedFrame} */ (this.#numbered[this.#numberedNext]);
+      const { begun } = responder;
+      this.#numbered[this.#numberedNext++] = undefined; // it may be kept for long by others only
+      this.dispatched++;
+      try {
+        this.#requests.take(frame.kind, frame.number, frame.payload);
+      } catch (error) {
+        if (frame.kind === KIND.REQUEST && responder.begun === begun) this.#numbered[--this.#numberedNext] = frame; // the stack is full
+        throw error;
       }
-    } catch (error) {
-      const failed = frames[next - 1];
-      if (failed?.kind === KIND.REQUEST && responder.begun === begun) next--; // the stack is full
-      throw error;
-    } finally {
-      if (next < frames.length) this.#numbered = frames.slice(next).concat(this.#numbered);
     }
+    this.#dropDispatched();
     return true;
+  }
+
+  /** Not after each: during a receiveSync(), as many may be set aside as requests are pending. */
+  #dropDispatched() {
+    const used = this.#numberedNext;
+    if (used < CHUNK || used < this.#numbered.length / 2) return;
+    this.#numbered = this.#numbered.slice(used);
+    this.#numberedNext = 0;
   }
 
   /** Move past a frame in the ring. @param {number} size its payload in bytes */
@@ -352,6 +358,7 @@ class Arrivals {
     this.#inbox = [];
     this.#inboxNext = 0;
     this.#numbered = [];
+    this.#numberedNext = 0;
   }
 }
 

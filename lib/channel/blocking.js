@@ -1,7 +1,7 @@
 'use strict';
 // receiveSync(): blocks this thread until a message arrives.
 const { MOST_EQUAL, now } = require('./clock.js');
-const { FOR_DATA, FOR_ROOM, ringOne, ringUnrung } = require('./connection.js');
+const { FOR_DATA, FOR_ROOM, publishHeld, ringOne, ringUnrung } = require('./connection.js');
 const { CrossingsError } = require('./errors.js');
 const { PENDING } = require('./waiters.js');
 
@@ -21,7 +21,7 @@ const FEW_MS = 1; // while there are doorbells to be rung
 function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, timeoutMs) {
   const deadline = now() + timeoutMs;
   const spinMs = wait === 'sleep' ? 0 : spinMicros / 1000;
-  connection.flush();
+  publishHeld();
   connection.announceSleep(0);
   pump.receiving();
   try {
@@ -41,10 +41,15 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     pump.run();
   }
 
+  /** A peer may take what is sent as fast as it is sent. */
+  function mayServe() {
+    return !connection.reader.isReady() && now() < deadline;
+  }
+
   function serveSenders() {
     if (!connection.isOpen) return;
-    pump.sendQueued(); // what was set aside may have made room in the window
-    pump.senders.serve(() => true);
+    pump.sendQueued(mayServe); // what was set aside may have made room in the window
+    pump.senders.serve(mayServe);
     connection.flush();
   }
 

@@ -69,6 +69,11 @@ function publishAtExit() {
   for (const connection of openConnections) connection.sendAtExit();
 }
 
+/** This thread is about to block: what its channels would publish at the end of the tick is published now. */
+function publishHeld() {
+  for (const connection of openConnections) connection.flush();
+}
+
 /**
  * @typedef {object} Ends
  * @property {import('./doorbell.js').Bell} bell
@@ -435,4 +440,4 @@ class Connection {
   }
 }
 
-module.exports = { Connection, FOR_DATA, FOR_ROOM, ringOne, ringUnrung };
+module.exports = { Connection, FOR_DATA, FOR_ROOM, publishHeld, ringOne, ringUnrung };

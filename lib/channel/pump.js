@@ -253,12 +253,13 @@ class Pump {
   /**
    * For a thread that is blocked: send the requests that the window now admits, and serve nothing else. One that finds no room would
    * call run(), which calls handlers, and moves the awaited message out of the ring.
+   * @param {() => boolean} maySend called after each; false stops it
    */
-  sendQueued() {
+  sendQueued(maySend) {
     const wasRunning = this.#running;
     this.#running = true;
     try {
-      this.#requests.sendQueued(() => true);
+      this.#requests.sendQueued(maySend);
     } finally {
       this.#running = wasRunning;
     }

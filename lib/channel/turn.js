@@ -385,11 +385,27 @@ function reference(resumable) {
   delayedSlow.delete(resumable);
 }
 
-/** Fulfilled in the next turn of the event loop. @returns {Promise<void>} */
+/** What nextTurn() has returned in this turn. @type {Promise<void> | null} */
+let pause = null;
+
+/**
+ * Fulfilled in the next turn of the event loop. All calls of a turn share one promise: a program that blocks in receiveSync(), again and
+ * again, may make millions of them.
+ * @returns {Promise<void>}
+ */
 function nextTurn() {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
+  if (pause !== null) return pause;
+  let isScheduled = false;
+  /** @type {Promise<void>} */
+  const next = new Promise((resolve) => {
+    setImmediate(() => {
+      pause = null;
+      resolve();
+    });
+    isScheduled = true;
   });
+  if (isScheduled) pause = next; // otherwise the stack is full
+  return next;
 }
 
 /** The process emits 'beforeExit'. Until the next turn, only what is queued keeps it alive. */

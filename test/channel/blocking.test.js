@@ -6,7 +6,7 @@ const { Connection } = require('../../lib/channel/connection.js');
 const { until } = require('../support.js');
 const { closing, crossings, errorWith, library, pause, runScript, success } = require('./support.js');
 
-const { channelPair } = crossings;
+const { channelPair, openChannel } = crossings;
 
 const waits = ['spin-then-sleep', 'sleep', 'spin'];
 
@@ -183,4 +183,56 @@ test.each(waits)('receiveSync(), wait: %p, calls no handler when a queued reques
   answers[1]();
   expect(await ours.receive()).toBe(null);
   expect(said).toEqual(['blocked', false]);
+});
+
+// It sent on for as long as its peer made room, also beyond its timeout: here, all of them.
+test('receiveSync() returns a message that has arrived before it has sent all that waits for room', async () => {
+  const { channel, port } = channelPair({ capacity: 65536 });
+  const theirs = closing(await openChannel(port.take(), { capacity: 65536 }));
+  const ours = closing(await channel);
+  const sends = Array.from({ length: 300 }, () => ours.send(Buffer.alloc(4000)));
+  const { write } = Connection.prototype;
+  let taken = 0;
+  let isTaking = false;
+  jest.spyOn(Connection.prototype, 'write').mockImplementation(
+    /** @this {any} */ function (...args) {
+      const isWritten = write.apply(this, args);
+      if (isTaking) return isWritten;
+      isTaking = true;
+      this.publish(); // as a hostile peer would read what is not published yet
+      while (theirs.tryReceive() !== null) if (++taken === 30) theirs.trySend('enough');
+      isTaking = false;
+      return isWritten;
+    },
+  );
+  const message = ours.receiveSync({ timeout: 20_000 });
+  jest.restoreAllMocks();
+  expect(String(message)).toBe('enough');
+  expect(taken).toBeLessThan(100);
+  while (taken < 300) {
+    await theirs.receive();
+    taken++;
+  }
+  await Promise.all(sends);
+});
+
+// It published only what its own channel held back. The tick in which the others would have done so never ended.
+test.each(waits)('receiveSync(), wait: %p, publishes what was sent on other channels before', async (wait) => {
+  const jobs = channelPair();
+  const results = channelPair();
+  const source = `
+    const { workerData } = require('node:worker_threads');
+    const { openChannel } = require(${library});
+    (async () => {
+      const jobs = await openChannel(workerData[0], { wait: '${wait}' });
+      const results = await openChannel(workerData[1]);
+      for (let job; (job = jobs.receiveSync()) !== null; ) results.send('result of ' + job);
+    })();`;
+  const worker = new Worker(source, { eval: true, workerData: [jobs.port.take(), results.port.take()] });
+  const [toWorker, fromWorker] = [closing(await jobs.channel), closing(await results.channel)];
+  for (let i = 0; i < 3; i++) {
+    await toWorker.send(`job ${i}`);
+    expect(String(await fromWorker.receive())).toBe(`result of job ${i}`);
+  }
+  await worker.terminate();
 });

@@ -524,3 +524,12 @@ test('others wait for few of the peers whose doorbells take long', async () => {
   await Promise.all([a.close(), b.close(), server.close(), ...peers.map((peer) => peer.close())]);
   expect(waited).toBeLessThan(4 * SLOW);
 });
+
+// A thread that blocks in receiveSync() and then sends, again and again, has no other turn, and kept a promise for each message.
+test('all that wait for the next turn of the event loop share one promise', async () => {
+  const { nextTurn } = require('../../lib/channel/turn.js');
+  const next = nextTurn();
+  expect(nextTurn()).toBe(next);
+  await next;
+  expect(nextTurn()).not.toBe(next);
+});
