@@ -75,16 +75,19 @@ except BlockingIOError: os.set_blocking(w, True)`;
 
 describe('children that a shell has started before it executed the command', () => {
   const cases = [
-    ['crossings-trace', `${built('crossings-trace')} --output 1 -- true`],
-    ['crossings-lessons', `${lessons} --confine --no-namespaces --exec -- true`],
+    ['crossings-trace', `${built('crossings-trace')} --output 1 -- sleep 0.6`],
+    ['crossings-lessons', `${lessons} --confine --no-namespaces --exec -- sleep 0.6`],
   ];
 
   test.each(cases)('are not killed by %s', (_, command) => {
     const mine = sleepOfOwn();
-    const { stdout, status } = spawnSync('sh', ['-c', `${mine} >/dev/null & echo $! >&2; exec ${command}`], quick);
+    // The second one is a child of such a child, which ends meanwhile.
+    const orphan = `sh -c '(sleep 0.2; exec ${mine}) >/dev/null & sleep 0.1'`;
+    const script = `${mine} >/dev/null & ${orphan} & exec ${command}`;
+    const { stdout, status } = spawnSync('sh', ['-c', script], quick);
     const left = running(mine).map(Number);
     for (const pid of left) process.kill(pid);
-    expect({ status, left: left.length }).toEqual({ status: 0, left: 1 });
+    expect({ status, left: left.length }).toEqual({ status: 0, left: 2 });
     expect(eventsOf(stdout).length).toBeGreaterThan(1);
   });
 
@@ -100,7 +103,7 @@ describe('children that a shell has started before it executed the command', () 
     const [guard] = running(`${lessons} ${args} ${other}`).filter((pid) => parentOf(pid) === child.pid);
     process.kill(Number(guard), 'SIGKILL');
     expect(await ended).toEqual([1, null]);
-    expect(running(other)).toEqual([]);
+    await until(() => running(other).length === 0);
     const left = running(mine).map(Number);
     for (const pid of left) process.kill(pid);
     expect(left.length).toBe(1);

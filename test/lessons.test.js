@@ -174,6 +174,15 @@ describe.each([
   });
 });
 
+// Its parent took the stop for its end, and killed it.
+test('a program that makes its parent its tracer and stops goes on until its limit', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'crossings-traced-'));
+  const program = compile(join(folder, 'traced-by-parent'), ['test/traced-by-parent.c'], ['-O1']);
+  const [ended] = of(confine([program], ['--limit-ms', '300']), 'ended');
+  rmSync(folder, { recursive: true });
+  expect(ended).toMatchObject({ how: 'limit', limit: 'time' });
+});
+
 // The guard looked for them again and again, and was late itself: among their zombies, it counted for seconds.
 test('a program whose processes replace themselves is ended, also without namespaces', () => {
   const folder = mkdtempSync(join(tmpdir(), 'crossings-hops-'));

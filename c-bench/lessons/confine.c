@@ -213,9 +213,10 @@ int run_confined(const struct confinement *how) {
     }
     fflush(stdout);
     begin_names();
-    adopt_orphans();
     pass_signals_to(0);
-    spare_descendants(); /* whoever executed this program may have started them */
+    /* Whoever executed this program may have started processes: then those that lose their parents may be theirs. */
+    if (spare_descendants() == 0)
+        adopt_orphans();
     pid_t guard = fork();
     if (guard == 0)
         be_guard(how, self, folder);

@@ -23,7 +23,8 @@
 #define MAX_PIDS (1 << 22)            /* the kernel's largest pid_max */
 #define MAX_SWEEPS 64                 /* that find further processes */
 #define UNSEEN_NS 50000000ULL         /* after which children that are not in /proc are looked for by number... */
-#define MOST_UNSEEN_NS 10000000000ULL /* ...and given up after so long */
+#define ENDLESS_NS 1000000000ULL      /* ...also if others are found again and again... */
+#define MOST_UNSEEN_NS 10000000000ULL /* ...and after which they are given up */
 
 struct process {
     pid_t pid, parent, group;
@@ -139,9 +140,9 @@ static void spare(const struct process *process, void *context) {
     include(spared, process->pid);
 }
 
-void spare_descendants(void) {
+int spare_descendants(void) {
     memset(spared, 0, sizeof spared);
-    visit_descendants(getpid(), spare, NULL);
+    return visit_descendants(getpid(), spare, NULL);
 }
 
 static void do_nothing(const struct process *process, void *context) {
@@ -206,28 +207,28 @@ static bool end_unseen_children(bool *refused) {
 
 int kill_descendants(void) {
     int ended = 0;
-    uint64_t unseen_ns = 0; /* since when */
+    uint64_t began_ns = monotonic_ns(), seen_ns = began_ns;
     bool refused = false;
     for (;;) {
         stop_descendants();
         int count = visit_descendants(getpid(), end, &refused);
-        pid_t pid = waitpid(-1, NULL, count > 0 && !refused ? 0 : WNOHANG);
-        for (; pid > 0; pid = waitpid(-1, NULL, WNOHANG))
-            ended++;
+        /* One that is not to be seen may also start others that are, again and again. */
+        uint64_t patience_ns = count == 0 ? seen_ns + UNSEEN_NS : began_ns + ENDLESS_NS;
+        bool unseen = monotonic_ns() > patience_ns && end_unseen_children(&refused);
+        int status;
+        pid_t pid = waitpid(-1, &status, count > 0 && !refused ? 0 : WNOHANG);
+        for (; pid > 0; pid = waitpid(-1, &status, WNOHANG))
+            ended += !WIFSTOPPED(status); /* one that has made this process its tracer */
         if (refused)
             return -1;
         if (pid < 0)
             return ended; /* no child is left, hence no descendant */
-        if (count > 0) {
-            unseen_ns = 0;
-            continue;
-        }
-        if (unseen_ns == 0)
-            unseen_ns = monotonic_ns();
-        bool found = monotonic_ns() <= unseen_ns + UNSEEN_NS || end_unseen_children(&refused);
-        if (!found || refused || monotonic_ns() > unseen_ns + MOST_UNSEEN_NS)
+        if (count > 0)
+            seen_ns = monotonic_ns();
+        if ((monotonic_ns() > seen_ns + 2 * UNSEEN_NS && !unseen) || monotonic_ns() > seen_ns + MOST_UNSEEN_NS)
             return -1;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        if (count == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }
 

@@ -7,8 +7,8 @@
 /* Call first: orphans among the descendants become children of this process. */
 void adopt_orphans(void);
 
-/* What is below this process now is not touched by the functions below. */
-void spare_descendants(void);
+/* What is below this process now is not touched by the functions below. Returns how many there are. */
+int spare_descendants(void);
 
 /* Print an event for each process below `ancestor`: whether it sleeps, and in which system call on which descriptor. */
 void report_descendants(pid_t ancestor);

@@ -148,13 +148,14 @@ __attribute__((noreturn)) static void be_parent(const struct confinement *how, c
     close(pipes->out[1]);
     close(pipes->error[1]);
     notice.kind = ENDED;
-    for (pid_t ended; (ended = waitpid(-1, &notice.status, 0)) != notice.pid;)
+    /* A program may make this process its tracer (PTRACE_TRACEME). Its stops are not its end. */
+    for (pid_t ended; (ended = waitpid(-1, &notice.status, 0)) != notice.pid || WIFSTOPPED(notice.status);)
         if (ended < 0)
             _exit(1);
     if (has_namespaces) {
         kill(-1, SIGKILL); /* everything else in this namespace */
-        while (waitpid(-1, NULL, 0) > 0)
-            notice.left++;
+        for (int status; waitpid(-1, &status, 0) > 0;)
+            notice.left += !WIFSTOPPED(status);
     }
     tell(pipes, &notice);
     _exit(0);

@@ -88,10 +88,12 @@ void prepare_ending(void) {
     }
     admit_signals(false);
     setitimer(ITIMER_REAL, &tick, NULL);
-    if (!front->in_step)
-        prctl(PR_SET_CHILD_SUBREAPER, 1); /* what loses its parent becomes a child of this process */
     size_t children = 0;
     visit_children(inherit, &children);
+    /* What loses its parent becomes a child of this process. But its parent could be one of those that are inherited.
+     */
+    if (!front->in_step && children <= 1)
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 bool is_ending(void) {
