@@ -1,5 +1,6 @@
 'use strict';
 // `crossings latency`: rounds of round trips over the ring, as fast as they go and at a fixed pace, in turn.
+const { setImmediate: nextTurn } = require('node:timers/promises');
 const { checkRealtime } = require('../../bench/realtime.js');
 const { describeMachine } = require('../../measure/environment.js');
 const { eventOf, runProgram } = require('../../measure/programs.js');
@@ -32,11 +33,13 @@ class Loop {
   /** @type {(number | null)[]} */ floorNs = [];
 
   /** @param {import('../../measure/programs.js').ProgramEvent[]} events of one round */
-  add(events) {
+  async add(events) {
     const { ticks, serviceTicks, count, elapsedNs } = eventOf(events, 'roundTrip');
     const round = new Times();
     round.add(ticks);
+    await nextTurn();
     this.times.add(ticks);
+    await nextTurn();
     if (serviceTicks) this.service.add(serviceTicks);
     this.summaries.push(round.summary(1e9 / eventOf(events, 'begin').clock.ticksPerSecond));
     this.rates.push((count / elapsedNs) * 1e9);
@@ -44,12 +47,14 @@ class Loop {
   }
 
   /** @param {number} nsPerTick */
-  result(nsPerTick) {
+  async result(nsPerTick) {
     const intervals = Object.fromEntries(
       Object.keys(PERCENTILES).map((name) => [name, figureOrNull(this.summaries.map((summary) => summary[name]))]),
     );
+    const ns = this.times.summary(nsPerTick);
+    await nextTurn(); // with millions of times, each part takes long, and the lab has other clients
     return {
-      ns: this.times.summary(nsPerTick),
+      ns,
       intervals,
       roundTripsPerSecond: figureOf(this.rates),
       distribution: this.times.distribution(nsPerTick),
@@ -114,12 +119,13 @@ async function runLatency(options, { onPartial, ...control } = {}) {
   const clocks = [];
 
   /** @param {boolean} ended */
-  const fileOf = (ended) => {
+  const fileOf = async (ended) => {
     const { source, resolutionNs } = run.environment.clock;
     const calibrations = clocks.map(({ ticksPerSecond }) => ticksPerSecond);
     const ticksPerSecond = median(calibrations);
     const nsPerTick = 1e9 / ticksPerSecond;
-    const closed = closedLoop.result(nsPerTick);
+    const closed = await closedLoop.result(nsPerTick);
+    await nextTurn();
     const overFloor = closedLoop.floorNs.map((floor, i) => floor && Number(closedLoop.summaries[i].p50) / floor);
     const overheadNs = median(clocks.map((clock) => clock.overheadNs));
     const much = (MUCH * Number(closed.ns.p50)) / nsPerTick;
@@ -147,7 +153,7 @@ async function runLatency(options, { onPartial, ...control } = {}) {
           : {
               ratePerSecond,
               shareOfClosedLoop: ratePerSecond / closed.roundTripsPerSecond.median,
-              ...pacedLoop.result(nsPerTick),
+              ...(await pacedLoop.result(nsPerTick)),
               serviceNs: pacedLoop.service.summary(nsPerTick),
               disturbedShare: pacedLoop.times.shareAbove(much),
             },
@@ -167,12 +173,12 @@ async function runLatency(options, { onPartial, ...control } = {}) {
     run.report(`round ${round + 1} of ${rounds}, closed loop`, round / rounds);
     const events = await sample(trips, null);
     clocks.push(eventOf(events, 'begin').clock);
-    closedLoop.add(events);
+    await closedLoop.add(events);
     if (ratePerSecond !== null) {
       run.report(`round ${round + 1} of ${rounds}, paced`, (round + 0.4) / rounds);
-      pacedLoop.add(await sample(trips, ratePerSecond));
+      await pacedLoop.add(await sample(trips, ratePerSecond));
     }
-    onPartial?.(fileOf(false));
+    onPartial?.(await fileOf(false));
   }
   run.end();
   return fileOf(true);
