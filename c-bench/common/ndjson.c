@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static int buffered;  /* lines are flushed by the caller */
@@ -23,7 +24,8 @@ bool output_is_written(void) {
     if (!lost && !ferror(stdout))
         return true;
     errno = lost ? lost : errno;
-    perror("Cannot write all results to standard output");
+    /* Not perror(): glibc's may write through a copy of the descriptor, which unread.c could not free. */
+    fprintf(stderr, "Cannot write all results to standard output: %s\n", strerror(errno));
     return false;
 }
 
