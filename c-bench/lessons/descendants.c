@@ -177,7 +177,7 @@ static pid_t largest_pid(void) {
 
 static void end(const struct process *process, void *refused) {
     signal_group(process, SIGKILL);
-    if (kill(process->pid, SIGKILL) && errno == EPERM)
+    if (kill(process->pid, SIGKILL) && errno != ESRCH)
         *(bool *)refused = true;
 }
 
