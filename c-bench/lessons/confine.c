@@ -214,7 +214,7 @@ int run_confined(const struct confinement *how) {
     fflush(stdout);
     begin_names();
     pass_signals_to(0);
-    /* Whoever executed this program may have started processes: then those that lose their parents may be theirs. */
+    /* A shell may have started children before its exec. Then an orphan may be theirs, and must not be adopted. */
     if (spare_descendants() == 0)
         adopt_orphans();
     pid_t guard = fork();

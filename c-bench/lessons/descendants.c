@@ -66,7 +66,7 @@ static void read_text(char *text, size_t bytes, const char *format, ...) {
 /* A bit for each process id. */
 typedef unsigned char pid_set[MAX_PIDS / 8];
 
-static pid_set below, spared, asked; /* ...to stop */
+static pid_set below, spared, asked; /* asked: SIGSTOP was sent */
 
 static bool contains(const pid_set set, pid_t pid) {
     return pid > 0 && pid < MAX_PIDS && set[pid / 8] & 1 << pid % 8;

@@ -182,7 +182,7 @@ class Arrivals {
     for (let left = this.#numbered.length - this.#numberedNext; left > 0 && this.hasNumbered && mayDispatch(); left--) {
       const frame = /** @type {NumberedFrame} */ (this.#numbered[this.#numberedNext]);
       const { begun } = responder;
-      this.#numbered[this.#numberedNext++] = undefined; // it may be kept for long by others only
+      this.#numbered[this.#numberedNext++] = undefined; // so that the array does not keep its payload
       this.dispatched++;
       try {
         this.#requests.take(frame.kind, frame.number, frame.payload);
