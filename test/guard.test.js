@@ -83,8 +83,8 @@ describe('children that a shell has started before it executed the command', () 
   test.each(cases)('are not killed by %s', (_, command) => {
     const mine = sleepOfOwn();
     // The second one is a child of such a child, which ends meanwhile.
-    const orphan = `sh -c '(sleep 0.2; exec ${mine}) >/dev/null & sleep 0.1'`;
-    const script = `${mine} >/dev/null & ${orphan} & exec ${command}`;
+    const orphan = `sh -c '(sleep 0.2; exec ${mine}) >/dev/null 2>&1 & sleep 0.1'`;
+    const script = `${mine} >/dev/null 2>&1 & ${orphan} & exec ${command}`;
     const { stdout, status } = spawnSync('sh', ['-c', script], quick);
     const left = running(mine).map(Number);
     for (const pid of left) process.kill(pid);
