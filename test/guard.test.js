@@ -74,6 +74,43 @@ except BlockingIOError: os.set_blocking(w, True)`;
   });
 });
 
+// The guard was blocked in read(). No signal ended that, so this test does not wait for it.
+test.each(['1', '2'])('the limit is kept if the program locks its output %s in splice()', async (fd) => {
+  const mine = sleepOfOwn();
+  const program = `
+import os, socket, sys
+silent, other = socket.socketpair()
+for fd in 1, 2: os.write(fd, b'line\\n' * 6000)
+try: os.splice(silent.fileno(), int(sys.argv[1]), 100)
+except OSError: os.execlp('sh', 'sh', '-c', sys.argv[2])`; // no pipe, no splice()
+  const args = [
+    '--confine',
+    '--no-namespaces',
+    '--limit-ms',
+    '500',
+    '--exec',
+    '--',
+    'python3',
+    '-c',
+    program,
+    fd,
+    mine,
+  ];
+  const child = spawn(lessons, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
+  const ended = once(child, 'close');
+  await Promise.race([ended, pause(20_000, undefined, { ref: false })]);
+  const isMine = (/** @type {string} */ command) => command.includes(mine) && !command.includes('--confine');
+  const left = readdirSync('/proc').filter((pid) => Number(pid) > 0 && isMine(commandOf(pid)));
+  for (const pid of left) process.kill(Number(pid), 'SIGKILL');
+  expect(left).toEqual([]);
+  expect(await ended).toEqual([0, null]);
+  expect(of(eventsOf(output), 'ended')).toEqual([expect.objectContaining({ how: 'limit', limit: 'time' })]);
+});
+
 describe('children that a shell has started before it executed the command', () => {
   const cases = [
     ['crossings-trace', `${built('crossings-trace')} --output 1 -- sleep 0.6`],

@@ -19,13 +19,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define SAID_WHY 2 /* the exit status of a guard that could not run the program and has printed the reason */
 
-#define MOST_IN_A_PIPE (1 << 20) /* bytes */
-#define COUNT_MS 100             /* how often processes that have ended are reaped, and the others counted */
+#define MOST_LEFT (1 << 20) /* bytes that the program has written and the guard has not read */
+#define MOST_REST_MS 2000   /* for passing them on */
+#define COUNT_MS 100        /* how often processes that have ended are reaped, and the others counted */
 
 static long now_ms(void) {
     return (long)(monotonic_ns() / 1000000);
@@ -89,13 +91,19 @@ static void reap_orphans(pid_t parent) {
     }
 }
 
-/* Pass on what ended processes have left in a pipe. One that is not theirs may hold its other end, and write for ever.
- */
+/* Pass on what ended processes have left. One that is not theirs may hold the other end, and write for ever. */
 static void pass_on_rest(struct output *output, int fd) {
-    int left = MOST_IN_A_PIPE;
+    int left = MOST_LEFT;
+    long until = now_ms() + MOST_REST_MS;
     fcntl(fd, F_SETFL, O_NONBLOCK);
-    for (; left > 0 && pass_on(output, fd); left -= PASSED_AT_ONCE)
+    for (; left > 0 && now_ms() < until && pass_on(output, fd); left -= PASSED_AT_ONCE)
         continue;
+}
+
+/* For what the program writes. Not pipe(): splice() keeps a pipe locked while it waits for its source, and then nothing
+ * ends a read(). A socket is locked only by who reads from the same end. */
+static bool make_stream(int ends[2]) {
+    return socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0;
 }
 
 /* Pass on what the program writes until it ends, its time is up, or the guard must end. */
@@ -185,8 +193,8 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
         _exit(SAID_WHY);
     }
     struct orders orders = {signalfd(-1, &signals, SFD_CLOEXEC), owner};
-    if (orders.fd < 0 || pipe(pipes.out) || pipe(pipes.error)) {
-        fprintf(stderr, "Cannot confine the program: creating pipes: %s.\n", strerror(errno));
+    if (orders.fd < 0 || !make_stream(pipes.out) || !make_stream(pipes.error)) {
+        fprintf(stderr, "Cannot confine the program: creating sockets: %s.\n", strerror(errno));
         remove_room(folder);
         _exit(SAID_WHY);
     }
