@@ -13,13 +13,9 @@ const { EXPERIMENT_COMMANDS } = require('./experiments/commands.js');
 const { doctorCommand } = require('./doctor.js');
 const { lessonCommand } = require('./lessons/command.js');
 const { pitfallCommand } = require('./lessons/pitfall-command.js');
+const { SIGNALS, endBySignal, statusOf, stopListening } = require('./terminal/signals.js');
 const { traceCommand } = require('./trace/command.js');
 const { gatesCommand } = require('./trace/gates/command.js');
-
-const SIGNALS = /** @type {const} */ ({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 });
-
-/** @param {string} name of a signal */
-const statusOf = (name) => 128 + SIGNALS[/** @type {keyof typeof SIGNALS} */ (name)];
 
 /** These compute without a pause and have nothing to clean up. A signal ends them at once. */
 const UNINTERRUPTIBLE = ['compare'];
@@ -27,10 +23,6 @@ const UNINTERRUPTIBLE = ['compare'];
 /** These succeed after a signal if they can: `trace -- COMMAND` keeps what was recorded until then. */
 const SUCCESSFUL_AFTER_SIGNAL = ['trace'];
 const UNREAD_MS = 3000; // of output after a signal
-
-function stopListening() {
-  for (const name of Object.keys(SIGNALS)) process.removeAllListeners(name);
-}
 
 /**
  * The signal is aborted by the first termination signal; its reason is that one's name. The second exits at once: only 'exit'
@@ -86,9 +78,7 @@ function hangupExit() {
   const onExit = (/** @type {number} */ status) => {
     // After SIGHUP from another program, what has succeeded ends as usual.
     if ((status === 0 || !isHangup) && terminals.every((fd) => isatty(fd))) return;
-    process.emit('exit', status); // the other listeners, which may have something to remove
-    stopListening();
-    process.kill(process.pid, 'SIGHUP');
+    endBySignal(status, 'SIGHUP');
   };
   if (terminals.length > 0) process.prependOnceListener('exit', onExit);
   return () => {

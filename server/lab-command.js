@@ -6,6 +6,7 @@ const { resolve } = require('node:path');
 const { Command, Option } = require('commander');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { readWholeNumber, refuse } = require('../lib/terminal/arguments.js');
+const { statusOf } = require('../lib/terminal/signals.js');
 
 const DEFAULT_PORT = 7411;
 
@@ -34,6 +35,13 @@ function readOrigin(text, others = []) {
 
 /** @param {string} sentence */
 const report = (sentence) => process.stderr.write(`${sentence}\n`);
+
+/** Prints a line although the terminal may be stopped (Ctrl-S): it appears when the terminal goes on. @param {string} line @param {AbortSignal} signal */
+function print(line, signal) {
+  const { openOutput } = require('./output.js');
+  if (process.stdout.isTTY) openOutput(1, () => !signal.aborted).write(`${line}\n`);
+  else process.stdout.write(`${line}\n`);
+}
 
 /**
  * Starts the server on the given port; without one, on the usual port or any free one.
@@ -90,10 +98,12 @@ async function lab(options, signal) {
       `${missing} Nothing can be recorded or measured here: the lab shows only the recordings and runs that it includes.`,
     );
   const server = missing === null ? await start(options) : await startCopy(options, signal);
-  process.stdout.write(`${server.address}\n`);
+  print(server.address, signal);
   if (options.open && process.stdout.isTTY && !process.env.CI) await openBrowser(server.browserAddress);
   if (!signal.aborted) await once(signal, 'abort');
   await server.close();
+  const { hasUnwritten } = require('./output.js');
+  if (hasUnwritten()) process.exit(statusOf(signal.reason));
   signal.throwIfAborted();
 }
 

@@ -88,22 +88,30 @@ test.each([
   expect(await ended).toEqual([status, null]);
 });
 
-// Starts a lab in a terminal, stops the terminal as Ctrl-S does, makes a request, and prints how the lab ends after a signal.
+// Starts a lab in a terminal, stops the terminal as Ctrl-S does, makes a request, and prints how the lab ends after a signal. `when` is
+// "early" if the terminal is stopped before the lab starts. With `su` "su -c", it is not the lab's controlling terminal.
 const LAB_IN_TERMINAL = `
-import fcntl, http.client, os, pty, re, subprocess, sys, termios
-fds, signal, user, *command = sys.argv[1:]
+import fcntl, http.client, os, pty, socket, subprocess, sys, termios, time
+fds, signal, user, su, when, *command = sys.argv[1:]
 terminal, end = pty.openpty()
+stop = lambda: termios.tcflow(end, termios.TCOOFF)
 def become_user():
-    fcntl.ioctl(end, termios.TIOCSCTTY, 0)
+    if su != 'su -c': fcntl.ioctl(end, termios.TIOCSCTTY, 0)
     if user: os.setuid(int(user))
+with socket.create_server(('127.0.0.1', 0)) as free: port = free.getsockname()[1]
 streams = [end if str(fd) in fds else subprocess.PIPE for fd in range(3)]
-lab = subprocess.Popen(command, stdin=streams[0], stdout=streams[1], stderr=streams[2], start_new_session=True, preexec_fn=become_user)
-text = b''
-while b'\\n' not in text: text += os.read(lab.stdout.fileno() if lab.stdout else terminal, 1000)
-termios.tcflow(end, termios.TCOOFF)
-client = http.client.HTTPConnection('127.0.0.1', int(re.search(rb':(\\d+)/', text)[1]))
-client.request('GET', '/nothing')
-client.getresponse().read()
+if when == 'early': stop()
+lab = subprocess.Popen([*command, '--port', str(port)], stdin=streams[0], stdout=streams[1], stderr=streams[2],
+    start_new_session=True, preexec_fn=become_user)
+while when != 'early' and b'\\n' not in os.read(lab.stdout.fileno() if lab.stdout else terminal, 1000): pass
+stop()
+while True:
+    try: client = socket.create_connection(('127.0.0.1', port), 10)
+    except ConnectionRefusedError: time.sleep(0.05)
+    else: break
+client.send(b'GET /nothing HTTP/1.1\\r\\nHost: 127.0.0.1:%d\\r\\n\\r\\n' % port)
+try: client.recv(1000)
+except TimeoutError: print('no answer')
 lab.send_signal(int(signal))
 print(lab.wait())
 `;
@@ -112,28 +120,38 @@ const describeWithPython = hasPython ? describe : describe.skip;
 const NOBODY = '65534';
 
 describeWithPython('a lab in a stopped terminal', () => {
-  /** @param {string} fds those that are the terminal @param {number} signal @param {string} user '': this one */
-  async function endOf(fds, signal, user) {
-    const lab = [process.execPath, join(root, 'server', 'cli.js'), 'lab', '--no-open', '--port', '0', '--data', folder];
-    const python = spawn('python3', ['-c', LAB_IN_TERMINAL, fds, String(signal), user, ...lab], {
+  /** @param {string} fds those that are the terminal @param {number} signal @param {string[]} how user ('': this one), su, when */
+  async function endOf(fds, signal, [user = '', su = '', when = ''] = []) {
+    const lab = [process.execPath, join(root, 'server', 'cli.js'), 'lab', '--no-open', '--data', folder];
+    const python = spawn('python3', ['-c', LAB_IN_TERMINAL, fds, String(signal), user, su, when, ...lab], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     started.push(python);
     let output = '';
     for await (const text of python.stdout.setEncoding('utf8')) output += text;
-    return Number(output);
+    return output.trim();
   }
 
   test.each([
-    ['012', 2, 130],
-    ['012', 15, 143],
-    ['2', 15, 143],
-  ])('as %s ends at the first signal %i, with status %i', async (fds, signal, status) => {
-    expect(await endOf(fds, signal, '')).toBe(status);
+    ['012', 2, '130'],
+    ['012', 15, '143'],
+    ['2', 15, '143'],
+  ])('as %s ends at the first signal %i, with status %s', async (fds, signal, status) => {
+    expect(await endOf(fds, signal)).toBe(status);
   });
 
+  test('ends at the first signal if the terminal was stopped before', async () => {
+    expect(await endOf('012', 15, ['', '', 'early'])).toBe('143');
+  });
+
+  // Where nobody else may open the terminal, a thread of the lab waits for it, and the lab ends by the signal itself.
   const testAsRoot = process.getuid?.() === 0 ? test : test.skip;
-  testAsRoot("ends at the first signal if the terminal is another user's, as after su", async () => {
-    expect(await endOf('012', 15, NOBODY)).toBe(143);
+  testAsRoot.each([
+    ['su', '', '143'],
+    ['su, stopped before', 'early', '143'],
+    ['su -c', '', '-15'],
+    ['su -c, stopped before', 'early', '-15'],
+  ])("ends at the first signal if the terminal is another user's, as after %s", async (su, when, status) => {
+    expect(await endOf('012', 15, [NOBODY, su.split(',')[0], when])).toBe(status);
   });
 });
