@@ -1,14 +1,15 @@
 'use strict';
 // receiveSync(): blocks this thread until a message arrives.
 const { MOST_EQUAL, now } = require('./clock.js');
-const { FOR_DATA, FOR_ROOM, publishHeld, ringOne, ringUnrung } = require('./connection.js');
+const { FOR_DATA, FOR_ROOM, ringOne, ringUnrung, sendHeld } = require('./connection.js');
 const { CrossingsError } = require('./errors.js');
 const { PENDING } = require('./waiters.js');
 
 const LOOKS_PER_READING = 64;
 // A thread that is blocked in the kernel cannot be terminated, and the process cannot exit. So no call blocks for longer.
 const SLICE_MS = 50;
-const FEW_MS = 1; // while there are doorbells to be rung
+const FEW_MS = 1; // while there are doorbells to be rung, or other channels wait for room
+const SENDS_AT_FIRST = 64; // in each call: in a thread that only makes such calls, no others are made if messages always come in time
 
 /**
  * @param {object} channel
@@ -21,7 +22,9 @@ const FEW_MS = 1; // while there are doorbells to be rung
 function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, timeoutMs) {
   const deadline = now() + timeoutMs;
   const spinMs = wait === 'sleep' ? 0 : spinMicros / 1000;
-  publishHeld();
+  let sendsLeft = SENDS_AT_FIRST;
+  /** Other channels of this thread that have something to send. */
+  let others = sendHeld(() => sendsLeft-- > 0).filter((each) => each !== connection);
   connection.announceSleep(0);
   pump.receiving();
   try {
@@ -30,7 +33,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
       if (message !== PENDING) return message;
       if (wait === 'spin') ringOthers();
       connection.answerDoorbell();
-      serveSenders(); // pending sends cannot make progress on the event loop while this thread is blocked
+      sendMore(); // what waits for room cannot make progress on the event loop while this thread is blocked
       const last = attempt();
       if (last !== PENDING) return last;
       if (now() >= deadline) throw new CrossingsError('ERR_TIMEOUT', `No message within ${timeoutMs} ms.`);
@@ -42,30 +45,38 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
   }
 
   /** A peer may take what is sent as fast as it is sent. */
-  function mayServe() {
+  function maySend() {
     return !connection.reader.isReady() && now() < deadline;
   }
 
-  function serveSenders() {
-    if (!connection.isOpen) return;
-    pump.sendQueued(mayServe); // what was set aside may have made room in the window
-    pump.senders.serve(mayServe);
-    connection.flush();
+  function sendMore() {
+    if (connection.isOpen) connection.sendHeld(maySend);
+    sendOnOthers();
+  }
+
+  function sendOnOthers() {
+    if (others.length > 0) others = sendHeld(maySend, others);
   }
 
   function sleep() {
-    serveSenders(); // before the announcement: a queued request may have to wait for room
+    sendMore(); // before the announcement: a queued request may have to wait for room
     connection.announceSleep(FOR_DATA | (pump.senders.size > 0 ? FOR_ROOM : 0));
-    serveSenders();
+    sendMore();
     connection.showAll(); // the last attempt may have set a request aside, whose room the peer is waiting for
     if (!connection.reader.isReady() && connection.isOpen) {
       pump.sleeps++;
       let leftMs = deadline - now();
-      const sliceMs = () => (ringOthers() ? FEW_MS : SLICE_MS);
-      while (!connection.waitForDoorbell(Math.max(0, Math.min(sliceMs(), Math.ceil(leftMs)))) && leftMs > 0)
+      while (!connection.waitForDoorbell(Math.max(0, Math.min(sliceMs(), Math.ceil(leftMs)))) && leftMs > 0) {
+        sendOnOthers();
         leftMs = deadline - now();
+      }
     }
     connection.announceSleep(0);
+  }
+
+  /** Only this channel's doorbell ends a wait. */
+  function sliceMs() {
+    return ringOthers() || others.length > 0 ? FEW_MS : SLICE_MS;
   }
 }
 

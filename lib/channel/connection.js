@@ -69,9 +69,14 @@ function publishAtExit() {
   for (const connection of openConnections) connection.sendAtExit();
 }
 
-/** This thread is about to block: what its channels would publish at the end of the tick is published now. */
-function publishHeld() {
-  for (const connection of openConnections) connection.flush();
+/**
+ * This thread is blocked: what its channels would send on the event loop is sent now, if there is room.
+ * @param {() => boolean} maySend called for each frame that waits for room; false stops it
+ * @param {Iterable<Connection>} [connections]
+ * @returns {Connection[]} those that have more to send
+ */
+function sendHeld(maySend, connections = openConnections) {
+  return [...connections].filter((connection) => connection.isOpen && connection.sendHeld(maySend));
 }
 
 /**
@@ -99,6 +104,8 @@ class Connection {
   #largest;
   state = OPEN;
   corked = 0;
+  /** Sends what is held back or waits for room, and nothing else. Returns whether more waits. @type {(maySend: () => boolean) => boolean} */
+  sendHeld = () => false; // set by the pump
   doorbellsRung = 0;
   doorbellsAnswered = 0;
 
@@ -440,4 +447,4 @@ class Connection {
   }
 }
 
-module.exports = { Connection, FOR_DATA, FOR_ROOM, publishHeld, ringOne, ringUnrung };
+module.exports = { Connection, FOR_DATA, FOR_ROOM, sendHeld, ringOne, ringUnrung };

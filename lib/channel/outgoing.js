@@ -69,7 +69,7 @@ class Outgoing {
     throwIfAborted(signal);
     if (this.writeSoon(bytes, KIND.MESSAGE, 0)) {
       const published = this.#written();
-      return turn.take() ? published : this.#pump.nextTurn();
+      return turn.takeUnlessEnding() ? published : this.#pump.nextTurn();
     }
     return this.#waitForRoom(bytes, signal);
   }
@@ -86,7 +86,7 @@ class Outgoing {
     // Not behind sends that wait: the attempt loads the peer's read position, and the lookout waits until that changes.
     const isFirst = this.#pump.senders.size === 0;
     if ((isFirst || sizeBytes > this.#connection.maxMessageBytes) && attempt() !== PENDING)
-      return turn.take() ? DONE : this.#pump.nextTurn();
+      return turn.takeUnlessEnding() ? DONE : this.#pump.nextTurn();
     return this.#wait(attempt, signal);
   }
 

@@ -90,6 +90,7 @@ class Pump {
     this.#requests = requests;
     this.#pacer = pacer;
     this.#onStuck = onStuck;
+    connection.sendHeld = (maySend) => this.#sendHeld(maySend);
   }
 
   /** What the pending calls are waiting for, as FOR_... bits. */
@@ -251,18 +252,31 @@ class Pump {
   }
 
   /**
-   * For a thread that is blocked: send the requests that the window now admits, and serve nothing else. One that finds no room would
-   * call run(), which calls handlers, and moves the awaited message out of the ring.
-   * @param {() => boolean} maySend called after each; false stops it
+   * For a thread that is blocked: sends what waits for room, and the requests that the window now admits, and serves nothing else. A request
+   * that finds no room would call run(), which calls handlers, and moves the awaited message out of the ring.
+   * @param {() => boolean} maySend called for each; false stops it
+   * @returns {boolean} does more wait?
    */
-  sendQueued(maySend) {
+  #sendHeld(maySend) {
+    if (!this.#waitsToSend) {
+      this.#connection.flush();
+      return false;
+    }
     const wasRunning = this.#running;
     this.#running = true;
     try {
       this.#requests.sendQueued(maySend);
+      this.senders.serve(maySend);
+      this.#connection.flush();
     } finally {
       this.#running = wasRunning;
     }
+    if (!this.#waitsToSend) this.runSoon(); // it may be asleep until there is room
+    return this.#waitsToSend;
+  }
+
+  get #waitsToSend() {
+    return this.senders.size > 0 || this.#requests.hasQueued;
   }
 
   /** Called by turn.js when this channel continues in the next turn of the event loop. */

@@ -76,6 +76,11 @@ class Requests {
     return this.#awaited > 0;
   }
 
+  /** Are there requests that wait for the window? */
+  get hasQueued() {
+    return this.#queued.size > 0;
+  }
+
   /** Would failAll() reject any, or forget any that has timed out? */
   get hasPending() {
     return this.#queued.size > 0 || this.#open.size > 0;

@@ -15,6 +15,7 @@ const MOST_READINGS = 1000; // of the clock in a turn: a test library may have s
 const MEASURED_CALLS = 64; // after one that took long, see CallTimes
 const SLOW_CALLS = 256; // a peer is slow until so many calls in a row were not
 const BELLS_PER_TURN = 32; // at most twice as many; a peer that rings all the time makes one of them take about 20 µs
+const MOST_AS_IT_ENDS = 100_000; // messages, see takeUnlessEnding()
 const LARGE_BYTES = 8192; // copying this much takes about a microsecond, and signing it about 40
 
 /**
@@ -44,6 +45,7 @@ class SlowOnes extends Set {
 let isImmediate = false; // it was started
 let isTimed = false; // a timer was started, which begins the next turn if nothing else does
 let isProgramEnding = false; // see programEnds()
+let endingLeft = 0; // messages that are not put off then
 
 let stride = 1; // messages between two readings of the clock
 let left = 1; // messages until the next reading
@@ -75,8 +77,11 @@ function take() {
   return readClock();
 }
 
-/** Likewise, but what a program does as it ends is not put off: that would keep it alive, and 'beforeExit' would be emitted again and again. */
-const takeUnlessEnding = () => isProgramEnding || take();
+/**
+ * Likewise, but what a program does as it ends is not put off: that would keep it alive, and 'beforeExit' would be emitted again and again.
+ * Except for a loop that does not end.
+ */
+const takeUnlessEnding = () => (isProgramEnding && endingLeft-- > 0) || take();
 
 function readClock() {
   if (spent) return false;
@@ -411,6 +416,7 @@ function nextTurn() {
 /** The process emits 'beforeExit'. Until the next turn, only what is queued keeps it alive. */
 function programEnds() {
   isProgramEnding = true;
+  endingLeft = MOST_AS_IT_ENDS;
 }
 
 module.exports = {

@@ -236,3 +236,23 @@ test.each(waits)('receiveSync(), wait: %p, publishes what was sent on other chan
   }
   await worker.terminate();
 });
+
+// They waited for the event loop, to which a thread with such a loop does not return.
+test.each(waits)('receiveSync(), wait: %p, goes on with what waits for room on other channels', async (wait) => {
+  const jobs = channelPair();
+  const results = channelPair();
+  const source = `
+    const { workerData } = require('node:worker_threads');
+    const { openChannel } = require(${library});
+    (async () => {
+      const jobs = await openChannel(workerData[0], { wait: '${wait}' });
+      const results = await openChannel(workerData[1], { capacity: 65536 });
+      for (let job; (job = jobs.receiveSync()) !== null; ) results.send(Buffer.alloc(30_000, job));
+    })();`;
+  const worker = new Worker(source, { eval: true, workerData: [jobs.port.take(), results.port.take()] });
+  const [toWorker, fromWorker] = [closing(await jobs.channel), closing(await results.channel)];
+  const names = [...'abcdefghij'];
+  for (const name of names) await toWorker.send(name);
+  for (const name of names) expect(String(await fromWorker.receive())).toBe(String(name).repeat(30_000));
+  await worker.terminate();
+});
