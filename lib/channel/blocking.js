@@ -1,7 +1,7 @@
 'use strict';
 // receiveSync(): blocks this thread until a message arrives.
 const { MOST_EQUAL, now } = require('./clock.js');
-const { FOR_DATA, FOR_ROOM, ringOne, ringUnrung, sendHeld } = require('./connection.js');
+const { FOR_DATA, FOR_ROOM, otherThan, ringOne, ringUnrung, sendHeld } = require('./connection.js');
 const { CrossingsError } = require('./errors.js');
 const { PENDING } = require('./waiters.js');
 
@@ -23,15 +23,17 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
   const deadline = now() + timeoutMs;
   const spinMs = wait === 'sleep' ? 0 : spinMicros / 1000;
   let sendsLeft = SENDS_AT_FIRST;
+  if (pump.waitsToSend && connection.isOpen) connection.sendHeld(() => sendsLeft-- > 0);
+  else connection.flush(); // the read position is announced less often
   /** Other channels of this thread that have something to send. */
-  let others = sendHeld(() => sendsLeft-- > 0).filter((each) => each !== connection);
+  let others = sendHeld(() => sendsLeft-- > 0, otherThan(connection));
   connection.announceSleep(0);
   pump.receiving();
   try {
     for (;;) {
       const message = attemptUntil(attempt, connection.reader, Math.min(now() + spinMs, deadline));
       if (message !== PENDING) return message;
-      if (wait === 'spin') ringOthers();
+      ringOthers();
       connection.answerDoorbell();
       sendMore(); // what waits for room cannot make progress on the event loop while this thread is blocked
       const last = attempt();

@@ -69,14 +69,23 @@ function publishAtExit() {
   for (const connection of openConnections) connection.sendAtExit();
 }
 
+/** This thread does not return to the event loop: what its channels would publish at the end of the tick is published now. */
+function publishHeld() {
+  for (const connection of openConnections) connection.flush();
+}
+
+/** The other open connections of this thread. @param {Connection} connection */
+const otherThan = (connection) =>
+  openConnections.size > 1 ? [...openConnections].filter((each) => each !== connection) : [];
+
 /**
  * This thread is blocked: what its channels would send on the event loop is sent now, if there is room.
  * @param {() => boolean} maySend called for each frame that waits for room; false stops it
- * @param {Iterable<Connection>} [connections]
+ * @param {Connection[]} connections
  * @returns {Connection[]} those that have more to send
  */
-function sendHeld(maySend, connections = openConnections) {
-  return [...connections].filter((connection) => connection.isOpen && connection.sendHeld(maySend));
+function sendHeld(maySend, connections) {
+  return connections.filter((connection) => connection.isOpen && connection.sendHeld(maySend));
 }
 
 /**
@@ -236,6 +245,12 @@ class Connection {
     this.ringForRoom();
   }
 
+  /** Likewise, in a thread that is blocked. @param {() => boolean} maySend @returns {boolean} is there more that the peer has room for? */
+  showHeld(maySend) {
+    this.showAll();
+    return this.#bell.sendHeld?.(maySend) ?? false;
+  }
+
   /** Do system calls for this peer take long? */
   get isSlow() {
     return this.#bell.isSlow;
@@ -360,6 +375,7 @@ class Connection {
 
   /** A loop of try calls has found nothing for long: check for the peer's end. */
   polled() {
+    publishHeld();
     ringOne();
     ringUnrung();
     if (!this.checkPeer()) this.#bell.polled?.();
@@ -447,4 +463,4 @@ class Connection {
   }
 }
 
-module.exports = { Connection, FOR_DATA, FOR_ROOM, sendHeld, ringOne, ringUnrung };
+module.exports = { Connection, FOR_DATA, FOR_ROOM, sendHeld, otherThan, ringOne, ringUnrung };

@@ -16,6 +16,7 @@ const turn = require('./turn.js');
  * @property {() => void} [sendAtExit] sends what was put off for the next turn
  * @property {boolean} isSlow do system calls for the peer take long?
  * @property {number} tookMs the last one took so long
+ * @property {(maySend: () => boolean) => boolean} [sendHeld] likewise, for a thread that is blocked; returns whether the kernel may take more
  * @property {() => void} [polled] a loop of try calls has found nothing for long
  * @property {(timeoutMs: number) => boolean} wait blocks this thread until the peer rings; true if it did
  * @property {() => void} stopWatching

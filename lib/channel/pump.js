@@ -258,24 +258,22 @@ class Pump {
    * @returns {boolean} does more wait?
    */
   #sendHeld(maySend) {
-    if (!this.#waitsToSend) {
-      this.#connection.flush();
-      return false;
-    }
+    if (!this.waitsToSend) return this.#connection.showHeld(maySend);
     const wasRunning = this.#running;
     this.#running = true;
     try {
       this.#requests.sendQueued(maySend);
       this.senders.serve(maySend);
-      this.#connection.flush();
     } finally {
       this.#running = wasRunning;
     }
-    if (!this.#waitsToSend) this.runSoon(); // it may be asleep until there is room
-    return this.#waitsToSend;
+    const isMore = this.#connection.showHeld(maySend);
+    if (this.waitsToSend) return true;
+    this.runSoon(); // it may be asleep until there is room
+    return isMore;
   }
 
-  get #waitsToSend() {
+  get waitsToSend() {
     return this.senders.size > 0 || this.#requests.hasQueued;
   }
 

@@ -104,6 +104,17 @@ class Sender {
     this.#send(() => true);
   }
 
+  /**
+   * Send what was put off for a turn that does not come, because the thread is blocked. What the kernel has not taken waits for the event
+   * loop all the same.
+   * @param {() => boolean} maySend
+   * @returns {boolean} may the kernel take more?
+   */
+  sendHeld(maySend) {
+    if (this.#isDelayed && maySend()) this.#send(maySend);
+    return this.#isDelayed;
+  }
+
   /** @param {(bytes: number) => boolean} maySend called after each chunk; false: continue in the next turn */
   #send(maySend) {
     if (this.#isDelayed) this.#waitingFor = 0;

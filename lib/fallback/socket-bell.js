@@ -177,6 +177,11 @@ class SocketBell {
     this.#sender.sendAtExit();
   }
 
+  /** @param {() => boolean} maySend @returns {boolean} may the kernel take more? */
+  sendHeld(maySend) {
+    return this.#sender.sendHeld(maySend);
+  }
+
   isConnected() {
     if (this.#failure !== null) throw this.#failure;
     return !this.#hasEnded && !this.#receiver.isClosed;

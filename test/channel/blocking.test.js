@@ -4,7 +4,7 @@ const { spawnSync } = require('node:child_process');
 const { Worker } = require('node:worker_threads');
 const { Connection } = require('../../lib/channel/connection.js');
 const { until } = require('../support.js');
-const { closing, crossings, errorWith, library, pause, runScript, success } = require('./support.js');
+const { closing, crossings, errorWith, library, newPath, pause, runScript, success } = require('./support.js');
 
 const { channelPair, openChannel } = crossings;
 
@@ -254,5 +254,79 @@ test.each(waits)('receiveSync(), wait: %p, goes on with what waits for room on o
   const names = [...'abcdefghij'];
   for (const name of names) await toWorker.send(name);
   for (const name of names) expect(String(await fromWorker.receive())).toBe(String(name).repeat(30_000));
+  await worker.terminate();
+});
+
+// The peer waited for room that it was not told of.
+test.each(['tryReceive', 'tryRead'])(
+  'receiveSync() tells the peers of other channels what %s() has read',
+  async (method) => {
+    const options = { capacity: 65536 };
+    const [one, other] = [channelPair(options), channelPair(options)];
+    const source = `
+    const { workerData } = require('node:worker_threads');
+    const { openChannel } = require(${library});
+    (async () => {
+      const [one, other] = await Promise.all(workerData.map((ticket) => openChannel(ticket, { capacity: 65536 })));
+      const message = Buffer.alloc(3000);
+      while (other.trySend(message));
+      const sent = other.send(message);
+      await one.send('full');
+      await sent;
+      await one.send('room');
+      await one.receive();
+    })();`;
+    const worker = new Worker(source, { eval: true, workerData: [one.port.take(), other.port.take()] });
+    const [a, b] = [closing(await one.channel), closing(await other.channel)];
+    expect(String(await a.receive())).toBe('full');
+    b[method](() => {});
+    expect(String(a.receiveSync({ timeout: 20_000 }))).toBe('room');
+    await worker.terminate();
+  },
+);
+
+// After 256 KiB without a turn of the event loop, the rest waited for one, although the kernel had room.
+test('receiveSync() goes on with what channels over sockets put off', async () => {
+  const [path, back] = [newPath(), newPath()];
+  const servers = [await crossings.listen(path, { transport: 'socket' }), await crossings.listen(back)];
+  const source = `
+    const { connect } = require(${library});
+    const [path, back] = require('node:worker_threads').workerData;
+    (async () => {
+      const requests = await connect(path, { transport: 'socket' });
+      const answers = await connect(back);
+      for await (const message of requests) await answers.send('answer');
+    })();`;
+  const worker = new Worker(source, { eval: true, workerData: [path, back] });
+  const [requests, answers] = await Promise.all(servers.map((server) => server.accept()));
+  const message = Buffer.alloc(10_000);
+  for (let i = 0; i < 60; i++) {
+    expect(requests.trySend(message)).toBe(true);
+    expect(String(answers.receiveSync({ timeout: 20_000 }))).toBe('answer');
+  }
+  for (const each of [requests, answers, ...servers]) await each.close();
+  await worker.terminate();
+});
+
+// It was published at the end of the tick only, which does not come.
+test('a loop of tryReceive() publishes what send() holds back on other channels', async () => {
+  const [questions, answers] = [channelPair(), channelPair()];
+  const source = `
+    const { workerData } = require('node:worker_threads');
+    const { openChannel } = require(${library});
+    (async () => {
+      const [questions, answers] = await Promise.all(workerData.map((ticket) => openChannel(ticket)));
+      await answers.send('ready');
+      for await (const message of questions) await answers.send(message);
+    })();`;
+  const worker = new Worker(source, { eval: true, workerData: [questions.port.take(), answers.port.take()] });
+  const [ask, answer] = [closing(await questions.channel), closing(await answers.channel)];
+  expect(String(await answer.receive())).toBe('ready');
+  const sent = ask.send('question');
+  let message = null;
+  for (const end = performance.now() + 20_000; message === null && performance.now() < end; )
+    message = answer.tryReceive();
+  expect(String(message)).toBe('question');
+  await sent;
   await worker.terminate();
 });

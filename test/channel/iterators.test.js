@@ -136,3 +136,25 @@ test('an error of decode in the middle of a batch goes to the next call that wai
   expect(await third).toEqual({ value: ['two', 'three'], done: false });
   for (const mock of mocks) mock.mockRestore();
 });
+
+// Nobody learned of it: the message was taken from the ring, and the next call never came.
+test('an error of decode in a batch is thrown by return() if the loop ends after that batch', async () => {
+  const decode = (/** @type {Buffer} */ bytes) => {
+    if (String(bytes) === 'bad') throw new Error('cannot be decoded');
+    return String(bytes);
+  };
+  const mocks = [jest.spyOn(turn, 'take').mockReturnValue(true), jest.spyOn(turn, 'isSpent').mockReturnValue(false)]; // no batch is cut short
+  const [a, b] = await pair({}, { decode });
+  for (const text of ['one', 'bad', 'two']) a.trySend(text);
+  /** @type {unknown[]} */ const received = [];
+  const loop = async () => {
+    for await (const batch of b.batches()) {
+      received.push(...batch);
+      break;
+    }
+  };
+  await expect(loop()).rejects.toThrow('cannot be decoded');
+  expect(await b.receive()).toBe('two');
+  expect(received).toEqual(['one']);
+  for (const mock of mocks) mock.mockRestore();
+});

@@ -409,6 +409,34 @@ test('of peers whose rings take long, few are rung in one go', async () => {
   expect(inOneGo).toBeLessThan(peers.length / 2);
 });
 
+// It was rung only when the ring of the channel that receives was empty.
+test('a doorbell that was put off is rung during a receiveSync() of a peer whose ring is never empty', async () => {
+  const { ring } = native;
+  const [hostile, honest] = [await rawPeer(), await rawPeer()];
+  let rings = 0;
+  native.ring = (fd) => {
+    rings++;
+    for (const end = performance.now() + 15; performance.now() < end; );
+    return ring(fd);
+  };
+  honest.claimToWaitForData();
+  await turnOfLoop();
+  for (let i = 0; i < 3; i++) {
+    hostile.claimToWaitForData(); // an odd number of claims means that it sleeps
+    hostile.a.trySend('x');
+    hostile.claimToWaitForData();
+  }
+  const before = rings;
+  honest.a.trySend('y');
+  expect(rings).toBe(before); // it was put off
+  hostile.fill(Number(KIND.RESPONSE));
+  expect(() => hostile.a.receiveSync({ timeout: 1000 })).toThrow('No message');
+  const after = rings;
+  native.ring = ring;
+  await Promise.all([hostile.close(), honest.close()]);
+  expect(after).toBeGreaterThan(before);
+});
+
 // A peer whose rings took long and whose own rings did not was never seen as slow.
 test('a peer is slow although every second call, or only each 65th, takes long', async () => {
   let busyMs = 0;
