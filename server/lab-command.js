@@ -33,21 +33,28 @@ function readOrigin(text, others = []) {
   );
 }
 
-/** @param {string} sentence */
-const report = (sentence) => process.stderr.write(`${sentence}\n`);
-
-/** Prints a line although the terminal may be stopped (Ctrl-S): it appears when the terminal goes on. @param {string} line @param {AbortSignal} signal */
-function print(line, signal) {
-  const { openOutput } = require('./output.js');
-  if (process.stdout.isTTY) openOutput(1, () => !signal.aborted).write(`${line}\n`);
-  else process.stdout.write(`${line}\n`);
+/**
+ * Prints lines although the terminal may be stopped (Ctrl-S): they appear when the terminal goes on.
+ * @param {1 | 2} fd @param {AbortSignal} signal
+ */
+function printer(fd, signal) {
+  const stream = fd === 1 ? process.stdout : process.stderr;
+  /** @type {import('./output.js').Output | undefined} */ let output;
+  return (/** @type {string} */ line) => {
+    const { openOutput } = require('./output.js');
+    if (stream.isTTY) output ??= openOutput(fd, () => !signal.aborted);
+    (output ?? stream).write(`${line}\n`);
+  };
 }
+
+/** @typedef {(sentence: string) => void} Report */
 
 /**
  * Starts the server on the given port; without one, on the usual port or any free one.
  * @param {{port?: number, data?: string, allowEmbedding?: string[]}} options
+ * @param {Report} report
  */
-async function start({ port, data: dataFolder, allowEmbedding: embedders }) {
+async function start({ port, data: dataFolder, allowEmbedding: embedders }, report) {
   // Loaded only here: no other command needs a web server.
   const { startServer } = require('./server.js');
   try {
@@ -67,8 +74,8 @@ function startCopy({ port, data }, signal) {
   return serveCopy({ port: port ?? 0, runs: data, signal });
 }
 
-/** Shows an address in the user's browser, or reports that it cannot. @param {string} address */
-async function openBrowser(address) {
+/** Shows an address in the user's browser, or reports that it cannot. @param {string} address @param {Report} report */
+async function openBrowser(address, report) {
   const sorry = () => report('Cannot open a browser here: open the address above yourself.');
   try {
     const { default: open } = await import('open');
@@ -81,8 +88,8 @@ async function openBrowser(address) {
   }
 }
 
-/** @param {string} folder @param {string | undefined} runs @param {AbortSignal} signal */
-async function writeCopy(folder, runs, signal) {
+/** @param {string} folder @param {string | undefined} runs @param {AbortSignal} signal @param {Report} report */
+async function writeCopy(folder, runs, signal, report) {
   const { exportLab } = require('./export.js');
   const { path, files, bytes } = await exportLab(folder, { runs, signal });
   report(`${path}: ${files} files, ${(bytes / 1e6).toFixed(1)} MB. Any web server can serve them, below any path.`);
@@ -90,16 +97,17 @@ async function writeCopy(folder, runs, signal) {
 
 /** @param {{port?: number, open: boolean, data?: string, allowEmbedding?: string[], export?: string}} options @param {AbortSignal} signal */
 async function lab(options, signal) {
-  if (options.export !== undefined) return writeCopy(options.export, options.data, signal);
+  const report = printer(2, signal);
+  if (options.export !== undefined) return writeCopy(options.export, options.data, signal, report);
   const { whyNoPrograms } = require('./server.js');
   const missing = whyNoPrograms();
   if (missing !== null)
     report(
       `${missing} Nothing can be recorded or measured here: the lab shows only the recordings and runs that it includes.`,
     );
-  const server = missing === null ? await start(options) : await startCopy(options, signal);
-  print(server.address, signal);
-  if (options.open && process.stdout.isTTY && !process.env.CI) await openBrowser(server.browserAddress);
+  const server = missing === null ? await start(options, report) : await startCopy(options, signal);
+  printer(1, signal)(server.address);
+  if (options.open && process.stdout.isTTY && !process.env.CI) await openBrowser(server.browserAddress, report);
   if (!signal.aborted) await once(signal, 'abort');
   await server.close();
   const { hasUnwritten } = require('./output.js');

@@ -2,7 +2,7 @@
 // Lines on standard output and standard error. These may be closed, on a full disk, or a pipe or a terminal that nobody reads. Then lines
 // are lost or late, but the server continues, and ends when it is told to.
 const { once } = require('node:events');
-const { constants, openSync } = require('node:fs');
+const { constants, existsSync, fstatSync, openSync, readFileSync } = require('node:fs');
 const { setTimeout } = require('node:timers/promises');
 const { isatty } = require('node:tty');
 const pino = require('pino').default;
@@ -13,6 +13,16 @@ const FLUSH_MS = 200;
 
 const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
 
+/** May /dev/tty be another terminal than this? @param {number} fd */
+function isAnother(fd) {
+  try {
+    const [, fields] = readFileSync('/proc/self/stat', 'utf8').split(/.*\) /s);
+    return Number(fields.split(' ')[4]) !== fstatSync(fd).rdev; // tty_nr in proc(5): this process's controlling terminal
+  } catch {
+    return existsSync('/proc/self/stat'); // without one, as on macOS, nobody knows
+  }
+}
+
 /**
  * A descriptor of a terminal whose writes never block. A terminal can be stopped (Ctrl-S), and Node cannot exit while one of its threads
  * waits for a write. The given descriptor itself is shared with other programs, which expect that writes wait.
@@ -21,7 +31,7 @@ const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
  */
 function openTerminal(fd) {
   // After `su`, a user may open only the second; macOS has only the second. After `su -c`, there is none.
-  for (const path of [`/proc/self/fd/${fd}`, '/dev/tty']) {
+  for (const path of [`/proc/self/fd/${fd}`, ...(isAnother(fd) ? [] : ['/dev/tty'])]) {
     try {
       return openSync(path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
     } catch {} // try the next

@@ -89,7 +89,7 @@ test.each([
 });
 
 // Starts a lab in a terminal, stops the terminal as Ctrl-S does, makes a request, and prints how the lab ends after a signal. `when` is
-// "early" if the terminal is stopped before the lab starts. With `su` "su -c", it is not the lab's controlling terminal.
+// "early" if the terminal is stopped before the lab starts, and "port" if the usual port is taken then, too. With `su` "su -c", it is not the lab's controlling terminal.
 const LAB_IN_TERMINAL = `
 import fcntl, http.client, os, pty, socket, subprocess, sys, termios, time
 fds, signal, user, su, when, *command = sys.argv[1:]
@@ -98,17 +98,26 @@ stop = lambda: termios.tcflow(end, termios.TCOOFF)
 def become_user():
     if su != 'su -c': fcntl.ioctl(end, termios.TIOCSCTTY, 0)
     if user: os.setuid(int(user))
-with socket.create_server(('127.0.0.1', 0)) as free: port = free.getsockname()[1]
+if when == 'port':
+    usual = socket.socket()
+    try: usual.bind(('127.0.0.1', 7411)); usual.listen()
+    except OSError: pass # it is taken
+else:
+    with socket.create_server(('127.0.0.1', 0)) as free: command += ['--port', str(free.getsockname()[1])]
+def port_of(pid):
+    try: files = [os.readlink(entry.path) for entry in os.scandir(f'/proc/{pid}/fd')]
+    except OSError: return None # one was closed meanwhile
+    for line in open('/proc/net/tcp'):
+        fields = line.split()
+        if fields[3] == '0A' and f'socket:[{fields[9]}]' in files: return int(fields[1].split(':')[1], 16) # it listens
 streams = [end if str(fd) in fds else subprocess.PIPE for fd in range(3)]
-if when == 'early': stop()
-lab = subprocess.Popen([*command, '--port', str(port)], stdin=streams[0], stdout=streams[1], stderr=streams[2],
+if when: stop()
+lab = subprocess.Popen(command, stdin=streams[0], stdout=streams[1], stderr=streams[2],
     start_new_session=True, preexec_fn=become_user)
-while when != 'early' and b'\\n' not in os.read(lab.stdout.fileno() if lab.stdout else terminal, 1000): pass
+while not when and b'\\n' not in os.read(lab.stdout.fileno() if lab.stdout else terminal, 1000): pass
 stop()
-while True:
-    try: client = socket.create_connection(('127.0.0.1', port), 10)
-    except ConnectionRefusedError: time.sleep(0.05)
-    else: break
+while (port := port_of(lab.pid)) is None: time.sleep(0.05)
+client = socket.create_connection(('127.0.0.1', port), 10)
 client.send(b'GET /nothing HTTP/1.1\\r\\nHost: 127.0.0.1:%d\\r\\n\\r\\n' % port)
 try: client.recv(1000)
 except TimeoutError: print('no answer')
@@ -140,8 +149,8 @@ describeWithPython('a lab in a stopped terminal', () => {
     expect(await endOf(fds, signal)).toBe(status);
   });
 
-  test('ends at the first signal if the terminal was stopped before', async () => {
-    expect(await endOf('012', 15, ['', '', 'early'])).toBe('143');
+  test.each(['early', 'port'])('ends at the first signal if the terminal was stopped before (%s)', async (when) => {
+    expect(await endOf('012', 15, ['', '', when])).toBe('143');
   });
 
   // Where nobody else may open the terminal, a thread of the lab waits for it, and the lab ends by the signal itself.
@@ -151,6 +160,7 @@ describeWithPython('a lab in a stopped terminal', () => {
     ['su, stopped before', 'early', '143'],
     ['su -c', '', '-15'],
     ['su -c, stopped before', 'early', '-15'],
+    ['su -c, stopped before, the port is taken', 'port', '-15'],
   ])("ends at the first signal if the terminal is another user's, as after %s", async (su, when, status) => {
     expect(await endOf('012', 15, [NOBODY, su.split(',')[0], when])).toBe(status);
   });
