@@ -330,3 +330,27 @@ test('a loop of tryReceive() publishes what send() holds back on other channels'
   await sent;
   await worker.terminate();
 });
+
+// The time was up before they were looked at, in each call.
+test('a loop of receiveSync({timeout: 0}) goes on with sends that wait for room', async () => {
+  const { channel, port } = channelPair({ capacity: 65536 });
+  const source = `
+    const { openChannel } = require(${library});
+    openChannel(require('node:worker_threads').workerData, { capacity: 65536 }).then(async (channel) => {
+      for (let i = 0; i < 10; i++) channel.send(Buffer.alloc(30_000));
+      for (let answer; answer === undefined; ) {
+        try {
+          answer = channel.receiveSync({ timeout: 0 });
+        } catch (error) {
+          if (error.code !== 'ERR_TIMEOUT') throw error;
+        }
+      }
+      await channel.close();
+    });`;
+  const worker = new Worker(source, { eval: true, workerData: port.take() });
+  const theirs = closing(await channel);
+  for (let i = 0; i < 10; i++) expect(await theirs.receive()).toHaveLength(30_000);
+  await theirs.send('all of them');
+  expect(await theirs.receive()).toBe(null);
+  await worker.terminate();
+});
