@@ -236,6 +236,7 @@ pid_t start_parent(const struct confinement *how, struct pipes *pipes, const cha
         if (answer == UNWANTED)
             return 0; /* the guard kills it, and waits only so long: it may have started the program */
         if (answer == NOTICE) {
+            kill(parent, SIGKILL);
             waitpid(parent, NULL, 0);
             memcpy(refused, notice->text, sizeof refused);
             continue;
