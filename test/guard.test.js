@@ -151,6 +151,7 @@ try: print('{"type":"status","status":%d}' % child.wait(30))
 except subprocess.TimeoutExpired: child.kill()
 os.kill(feeder, 9)`;
   const hasSplice = succeeds("python3 -c 'import os; os.splice'");
+  /** @type {[string, string, object][]} */
   const cases = [
     ['reads', 'exec cat', { how: 'limit', limit: 'time' }],
     ['leaves a reader behind', 'exec 3<&0; cat <&3 & sleep 0.2', { how: 'exited', status: 0 }],
