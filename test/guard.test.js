@@ -74,6 +74,26 @@ except BlockingIOError: os.set_blocking(w, True)`;
   });
 });
 
+/**
+ * Runs a confined program whose guard could be blocked for ever: then its processes are killed, and so it goes on.
+ * @param {string[]} args @param {string} mine part of the program's command line
+ */
+async function runAndEnd(args, mine) {
+  const child = spawn(lessons, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text;
+  });
+  const ended = once(child, 'close');
+  await Promise.race([ended, pause(20_000, undefined, { ref: false })]);
+  const isMine = (/** @type {string} */ command) => command.includes(mine) && !command.includes('--confine');
+  const left = readdirSync('/proc').filter((pid) => Number(pid) > 0 && isMine(commandOf(pid)));
+  for (const pid of left) process.kill(Number(pid), 'SIGKILL');
+  expect(left).toEqual([]);
+  const [status] = await ended;
+  return { status, stdout };
+}
+
 // The guard was blocked in read(). No signal ended that, so this test does not wait for it.
 test.each(['1', '2'])('the limit is kept if the program locks its output %s in splice()', async (fd) => {
   const mine = sleepOfOwn();
@@ -96,19 +116,69 @@ except (OSError, AttributeError): os.execlp('sh', 'sh', '-c', sys.argv[2])`; // 
     fd,
     mine,
   ];
-  const child = spawn(lessons, args, { stdio: ['ignore', 'pipe', 'ignore'] });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    output += text;
-  });
-  const ended = once(child, 'close');
-  await Promise.race([ended, pause(20_000, undefined, { ref: false })]);
-  const isMine = (/** @type {string} */ command) => command.includes(mine) && !command.includes('--confine');
-  const left = readdirSync('/proc').filter((pid) => Number(pid) > 0 && isMine(commandOf(pid)));
-  for (const pid of left) process.kill(Number(pid), 'SIGKILL');
-  expect(left).toEqual([]);
-  expect(await ended).toEqual([0, null]);
-  expect(of(eventsOf(output), 'ended')).toEqual([expect.objectContaining({ how: 'limit', limit: 'time' })]);
+  const { status, stdout } = await runAndEnd(args, mine);
+  expect(status).toBe(0);
+  expect(of(eventsOf(stdout), 'ended')).toEqual([expect.objectContaining({ how: 'limit', limit: 'time' })]);
+});
+
+// The guard was blocked in read(): poll() reports out-of-band data, and read() skips it.
+test('the limit is kept if the program sends out-of-band data', async () => {
+  const mine = sleepOfOwn();
+  const command = `${built('crossings-hang')} send-out-of-band; ${mine}`;
+  const args = ['--confine', '--no-namespaces', '--limit-ms', '1000', '--exec', '--', 'sh', '-c', command];
+  const { status, stdout } = await runAndEnd(args, mine);
+  expect(status).toBe(0);
+  expect(of(eventsOf(stdout), 'output').map(({ line }) => line)).toEqual(['x', 'x']);
+  expect(of(eventsOf(stdout), 'ended')).toEqual([expect.objectContaining({ how: 'limit', limit: 'time' })]);
+});
+
+// The guard waited for ever: a process that waits for the lock of a pipe cannot be killed.
+describe('the guard ends if the program waits for standard input that another process locks in splice()', () => {
+  const script = `
+import os, socket, subprocess, sys, time
+r, w = os.pipe()
+silent, other = socket.socketpair()
+feeder = os.fork()
+if feeder == 0:
+    os.close(r)
+    os.splice(silent.fileno(), w, 4096)
+    os._exit(0)
+os.close(w)
+time.sleep(0.5)
+child = subprocess.Popen(sys.argv[1:], stdin=r)
+os.close(r)
+try: print('{"type":"status","status":%d}' % child.wait(30))
+except subprocess.TimeoutExpired: child.kill()
+os.kill(feeder, 9)`;
+  const hasSplice = succeeds("python3 -c 'import os; os.splice'");
+  /** @type {[string, string, object][]} */
+  const cases = [
+    ['reads', 'exec cat', { how: 'limit', limit: 'time' }],
+    ['leaves a reader behind', 'exec 3<&0; cat <&3 & sleep 0.2', { how: 'exited', status: 0 }],
+  ];
+
+  for (const namespaces of [['--no-namespaces'], []])
+    (hasSplice ? test : test.skip).each(cases)(`%s ${namespaces}`, (_, command, how) => {
+      const folder = mkdtempSync('/tmp/crossings-locked-');
+      const args = [lessons, '--confine', ...namespaces, '--limit-ms', '3000', '--exec', '--', 'sh', '-c', command];
+      const env = { ...process.env, TMPDIR: folder };
+      const { stdout } = spawnSync('python3', ['-c', script, ...args], { ...quick, timeout: 50_000, env });
+      const left = readdirSync(folder);
+      rmSync(folder, { recursive: true });
+      expect(of(eventsOf(stdout), 'status')).toEqual([{ type: 'status', status: 0 }]);
+      expect(of(eventsOf(stdout), 'ended')).toEqual([expect.objectContaining(how)]);
+      expect(left).toEqual([]);
+    });
+});
+
+// Root could, also without its capabilities. The limit of processes is in there.
+test('a program in namespaces can change nothing in /proc', () => {
+  const script = 'for file in /proc/sys/kernel/pid_max /proc/self/oom_score_adj; do test -w $file && echo $file; done';
+  const { stdout } = spawnSync(lessons, ['--confine', '--exec', '--', 'sh', '-c', script], quick);
+  const events = eventsOf(stdout);
+  const [{ namespaces }] = of(events, 'confinement');
+  if (namespaces) expect(of(events, 'output')).toEqual([]);
+  expect(of(events, 'ended').length).toBe(1);
 });
 
 describe('children that a shell has started before it executed the command', () => {

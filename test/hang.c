@@ -1,5 +1,6 @@
 /* For the tests of the tracer: a program that does or hangs as its argument says. */
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -9,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -285,6 +288,60 @@ static void end_first_thread_with_pipe(void) {
     pthread_exit(NULL);
 }
 
+/* Each of many processes waits for a lock of another file, which the first one holds, as many other descriptors. */
+static void lock_many_files(void) {
+    for (int i = 0; i < 150; i++)
+        dup(STDIN_FILENO);
+    for (int i = 0; i < 35; i++) {
+        char path[] = "/tmp/crossings-hang-XXXXXX", again[32];
+        int file = mkstemp(path);
+        snprintf(again, sizeof again, "/proc/self/fd/%d", file);
+        int other = open(again, O_RDWR);
+        unlink(path);
+        if (file < 0 || other < 0 || flock(file, LOCK_EX))
+            exit(2);
+        if (fork() == 0) {
+            close(file);
+            flock(other, LOCK_EX);
+            exit(0);
+        }
+        close(other);
+    }
+    pause();
+}
+
+static void send_out_of_band(void) {
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (send(fd, "x", 1, MSG_OOB) != 1 && write(fd, "x", 1) != 1) /* before Linux 5.15 */
+            exit(2);
+}
+
+static int faults; /* a userfaultfd */
+
+static void *serve_faults(void *page) {
+    struct uffd_msg fault;
+    while (read(faults, &fault, sizeof fault) > 0) {
+        uint64_t start = fault.arg.pagefault.address & ~(uint64_t)4095;
+        ioctl(faults, UFFDIO_COPY, &(struct uffdio_copy){.dst = start, .src = (uintptr_t)page, .len = 4096});
+    }
+    return NULL;
+}
+
+/* Writes from memory that is not there until another thread copies a page into it. */
+static void write_from_served_page(void) {
+    char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_t thread;
+    faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    struct uffdio_register memory = {.range = {(uintptr_t)page, 4096}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+    if (faults < 0 || ioctl(faults, UFFDIO_API, &(struct uffdio_api){.api = UFFD_API}) ||
+        ioctl(faults, UFFDIO_REGISTER, &memory))
+        exit(3);
+    strcpy(page + 4096, "served\n");
+    pthread_create(&thread, NULL, serve_faults, page + 4096);
+    if (write(STDOUT_FILENO, page, 7) != 7)
+        exit(2);
+}
+
 static void start_threads(void) {
     pthread_t threads[64];
     for (int i = 0; i < 64; i++)
@@ -334,6 +391,9 @@ int main(int argument_count, char **arguments) {
         {"wait-for-child", wait_for_child},
         {"end-first-thread-with-mutex", end_first_thread_with_mutex},
         {"end-first-thread-with-pipe", end_first_thread_with_pipe},
+        {"lock-many-files", lock_many_files},
+        {"send-out-of-band", send_out_of_band},
+        {"write-from-served-page", write_from_served_page},
         {"start-threads", start_threads},
         {"fork-for-ever", fork_for_ever},
         {"call-often", call_often},

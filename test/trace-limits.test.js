@@ -9,7 +9,7 @@ const { Objects } = require('../lib/trace/program/objects.js');
 const { recordProgram } = require('../lib/trace/program/record.js');
 const { Recorder } = require('../lib/trace/program/recorder.js');
 const { message } = require('../lib/trace/values.js');
-const { built, run } = require('./support.js');
+const { built, eventsOf, run } = require('./support.js');
 
 const allowed = run('crossings-demo', ['--trace', 'pipe']).status === 0;
 const nowhere = openSync('/dev/null', 'r+');
@@ -28,6 +28,39 @@ const canHaveGroups = spawnSync('setpriv', ['--groups', groups, 'true']).status 
   const wait = pipeline.events.find(({ name }) => name === 'wait4');
   expect(wait?.sleeps).toBeGreaterThan(0);
 });
+
+/** The events of the tracer itself. @param {string} what @param {string[]} [options] */
+function traced(what, options = []) {
+  const args = ['--output', '2', ...options, '--', built('crossings-hang'), what];
+  const { stdout, stderr } = spawnSync(built('crossings-trace'), args, {
+    encoding: 'utf8',
+    timeout: 30_000,
+    killSignal: 'SIGKILL',
+    maxBuffer: 1 << 28,
+  });
+  return { stdout, events: eventsOf(stderr) };
+}
+
+// It was looked for in all descriptors of all processes, for each of the waits. Meanwhile, the tracer admits no signal.
+(allowed ? test : test.skip)('of many locks, the holders of the first are looked for', () => {
+  const { events } = traced('lock-many-files', ['--timeout', '4']);
+  const snapshot = events.find(({ type, why }) => type === 'snapshot' && why === 'timeout');
+  const known = snapshot?.tasks.flatMap((/** @type {any} */ { locks }) => (locks ? [locks.all] : []));
+  expect(known.length).toBe(35);
+  expect(known[0]).toBe(1);
+  expect(known[34]).toBe(0);
+});
+
+// The tracer waited for ever in process_vm_readv(), for a thread that it had stopped itself.
+const canServe = spawnSync(built('crossings-hang'), ['write-from-served-page']).status === 0;
+(allowed && canServe ? test : test.skip)(
+  'memory that a thread of the program serves (userfaultfd) is not read before',
+  () => {
+    const { events, stdout } = traced('write-from-served-page', ['--timeout', '20']);
+    expect(stdout).toBe('served\n');
+    expect(events.at(-1)).toEqual(expect.objectContaining({ type: 'end', why: 'exited', status: 0 }));
+  },
+);
 
 test('a mark with a line that is no small number is ignored', () => {
   const lineOf = (/** @type {string} */ line) => {

@@ -144,7 +144,8 @@ void event_pair(uint64_t a, uint64_t b) {
 }
 
 void event_end(void) {
-    puts("}");
+    if (puts("}") == EOF && !lost)
+        lost = errno;
     if (!buffered)
         flush();
 }

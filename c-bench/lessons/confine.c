@@ -95,15 +95,17 @@ static void reap_orphans(pid_t parent) {
 static void pass_on_rest(struct output *output, int fd) {
     int left = MOST_LEFT;
     long until = now_ms() + MOST_REST_MS;
-    fcntl(fd, F_SETFL, O_NONBLOCK);
-    for (; left > 0 && now_ms() < until && pass_on(output, fd); left -= PASSED_AT_ONCE)
+    for (; left > 0 && now_ms() < until && pass_on(output, fd) == PASSED; left -= PASSED_AT_ONCE)
         continue;
 }
 
 /* For what the program writes. Not pipe(): splice() keeps a pipe locked while it waits for its source, and then nothing
- * ends a read(). A socket is locked only by who reads from the same end. */
+ * ends a read(). A socket is locked only by who reads from the same end. The guard reads from the first end, and must
+ * never wait there: poll() also reports out-of-band data (MSG_OOB), which read() skips unless it is inline. */
 static bool make_stream(int ends[2]) {
-    return socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0;
+    int inlined = 1;
+    return socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
+           setsockopt(ends[0], SOL_SOCKET, SO_OOBINLINE, &inlined, sizeof inlined) == 0;
 }
 
 /* Pass on what the program writes until it ends, its time is up, or the guard must end. */
@@ -134,9 +136,9 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
         }
         if ((fds[3].revents && must_end(orders, parent)) || fds[4].revents & (POLLERR | POLLHUP))
             return 1; /* the process that asked for this run has ended */
-        if (fds[0].revents && !pass_on(&out, pipes->out[0]))
+        if (fds[0].revents && pass_on(&out, pipes->out[0]) == AT_END)
             fds[0].fd = -1;
-        if (fds[1].revents && !pass_on(&error, pipes->error[0]))
+        if (fds[1].revents && pass_on(&error, pipes->error[0]) == AT_END)
             fds[1].fd = -1;
         if (fds[2].revents) {
             ended = read(pipes->status[0], notice, sizeof *notice) == sizeof *notice;

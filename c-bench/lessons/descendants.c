@@ -25,6 +25,8 @@
 #define UNSEEN_NS 50000000ULL         /* after which children that are not in /proc are looked for by number... */
 #define ENDLESS_NS 1000000000ULL      /* ...also if others are found again and again... */
 #define MOST_UNSEEN_NS 10000000000ULL /* ...and after which they are given up */
+#define LOOK_AGAIN_NS 100000000ULL    /* after which those that are to end are looked for again... */
+#define UNKILLABLE_NS 4000000000ULL   /* ...and given up if none of them has ended */
 
 struct process {
     pid_t pid, parent, group;
@@ -205,9 +207,27 @@ static bool end_unseen_children(bool *refused) {
     return found;
 }
 
+/* Reap children until `until_ns`, or until one has ended and no other has. Returns how many have ended; -1: there are
+ * no more children. */
+static int reap_children(uint64_t until_ns) {
+    int ended = 0, status;
+    for (;;) {
+        pid_t pid = waitpid(-1, &status, WNOHANG);
+        if (pid > 0)
+            ended += !WIFSTOPPED(status); /* one that has made this process its tracer */
+        else if (pid < 0)
+            return ended > 0 ? ended : -1;
+        else if (ended > 0 || monotonic_ns() >= until_ns)
+            return ended;
+        else
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
 int kill_descendants(void) {
+    static bool gave_up; /* not twice as long for the same ones */
     int ended = 0;
-    uint64_t began_ns = monotonic_ns(), seen_ns = began_ns;
+    uint64_t began_ns = monotonic_ns(), seen_ns = began_ns, ended_ns = began_ns;
     bool refused = false;
     for (;;) {
         stop_descendants();
@@ -215,14 +235,18 @@ int kill_descendants(void) {
         /* One that is not to be seen may also start others that are, again and again. */
         uint64_t patience_ns = count == 0 ? seen_ns + UNSEEN_NS : began_ns + ENDLESS_NS;
         bool unseen = monotonic_ns() > patience_ns && end_unseen_children(&refused);
-        int status;
-        pid_t pid = waitpid(-1, &status, count > 0 && !refused ? 0 : WNOHANG);
-        for (; pid > 0; pid = waitpid(-1, &status, WNOHANG))
-            ended += !WIFSTOPPED(status); /* one that has made this process its tracer */
+        int more = reap_children(count > 0 && !refused ? monotonic_ns() + LOOK_AGAIN_NS : 0);
         if (refused)
             return -1;
-        if (pid < 0)
+        if (more < 0)
             return ended; /* no child is left, hence no descendant */
+        ended += more;
+        if (more > 0)
+            ended_ns = monotonic_ns();
+        if (count > 0 && (gave_up || monotonic_ns() > ended_ns + UNKILLABLE_NS)) {
+            gave_up = true;
+            return ended;
+        }
         if (count > 0)
             seen_ns = monotonic_ns();
         if ((monotonic_ns() > seen_ns + 2 * UNSEEN_NS && !unseen) || monotonic_ns() > seen_ns + MOST_UNSEEN_NS)

@@ -16,8 +16,9 @@ void report_descendants(pid_t ancestor);
 /* How many processes are below `ancestor`. */
 int count_descendants(pid_t ancestor);
 
-/* Kill all descendants, also those that they start meanwhile, and wait for them. Returns how many there were; -1: the
- * system refuses it, and nobody has waited for those that are left. */
+/* Kill all descendants, also those that they start meanwhile, and wait for them, but not for ever: one may be
+ * unkillable, because it waits for a lock of the kernel. Returns how many have ended; -1: the system refuses it, and
+ * nobody has waited for those that are left. */
 int kill_descendants(void);
 
 #endif

@@ -91,6 +91,11 @@ bool limit_process_ids(void) {
     return limited;
 }
 
+bool protect_proc(void) {
+    const unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+    return mount("none", "/proc", NULL, flags, NULL) == 0;
+}
+
 void drop_capabilities(void) {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct data[2] = {{0}};

@@ -16,6 +16,10 @@ bool furnish_namespaces(bool with_user, char *refused, size_t bytes);
 /* In this child, after that: let it have a few hundred processes and threads at one time. False: this kernel cannot. */
 bool limit_process_ids(void);
 
+/* In this child, after that: the program may write no file of /proc, which takes the user id for proof of the right to
+ * change a limit. False: not permitted. */
+bool protect_proc(void);
+
 /* In the program: give up the rights of root, so that it cannot undo its namespaces. It may still read every file. */
 void drop_capabilities(void);
 

@@ -3,6 +3,7 @@
 
 #include "../common/ndjson.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,13 +40,13 @@ void flush_output(struct output *output) {
     output->length = 0;
 }
 
-bool pass_on(struct output *output, int fd) {
+enum passed pass_on(struct output *output, int fd) {
     char bytes[PASSED_AT_ONCE];
     ssize_t got = read(fd, bytes, sizeof bytes);
     for (ssize_t i = 0; i < got; i++) {
         if (output->total++ >= OUTPUT_MOST) {
             output->truncated = true;
-            return true;
+            return PASSED;
         }
         if (bytes[i] == '\n' && output->length == 0)
             output->line[output->length++] = ' '; /* an empty line is a line */
@@ -54,5 +55,7 @@ bool pass_on(struct output *output, int fd) {
         if (bytes[i] == '\n' || output->length == LINE_MOST)
             flush_output(output);
     }
-    return got > 0;
+    if (got > 0)
+        return PASSED;
+    return got < 0 && (errno == EAGAIN || errno == EINTR) ? NOTHING_YET : AT_END;
 }

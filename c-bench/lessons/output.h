@@ -18,9 +18,10 @@ struct output {
     char line[LINE_MOST + 1];
 };
 
-/* Read what is there from `fd`, up to PASSED_AT_ONCE bytes, and print an event for each complete line. False: its end.
- */
-bool pass_on(struct output *output, int fd);
+enum passed { PASSED, NOTHING_YET, AT_END };
+
+/* Read what is there from `fd`, up to PASSED_AT_ONCE bytes, and print an event for each complete line. */
+enum passed pass_on(struct output *output, int fd);
 
 /* Print the last line, which has no newline. */
 void flush_output(struct output *output);

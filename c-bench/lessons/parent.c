@@ -18,12 +18,14 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
 
+#define MOST_REAPING_NS 1000000000ULL
 #define MIN_START_MS 5000 /* for namespaces, too, on a busy machine; the time of the program begins afterwards */
 
 /* ---- Signals ---- */
@@ -112,6 +114,19 @@ static void tell(const struct pipes *pipes, const struct notice *notice) {
         _exit(1);
 }
 
+/* Wait for the killed processes of this namespace. A process may be unkillable: it waits for a lock of the kernel, such
+ * as that of a pipe that splice() fills. Returns how many have ended. */
+static int reap_killed(void) {
+    int ended = 0, status;
+    uint64_t until_ns = monotonic_ns() + MOST_REAPING_NS;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) >= 0 && monotonic_ns() < until_ns;) {
+        ended += pid > 0 && !WIFSTOPPED(status);
+        if (pid == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return ended;
+}
+
 /* The program's parent: process 1 of the namespaces, if there are any. Its end is the end of all processes in them. */
 __attribute__((noreturn)) static void be_parent(const struct confinement *how, const struct pipes *pipes,
                                                 const char *folder, bool has_namespaces, bool with_user) {
@@ -127,8 +142,10 @@ __attribute__((noreturn)) static void be_parent(const struct confinement *how, c
         tell(pipes, &notice);
         _exit(0);
     }
-    /* The kernel does not apply RLIMIT_NPROC to root. */
-    notice.counted = (has_namespaces && limit_process_ids()) || geteuid() != 0;
+    /* The kernel does not apply RLIMIT_NPROC to root, who could also raise the limit in an unprotected /proc. */
+    bool limited = has_namespaces && limit_process_ids();
+    bool is_protected = has_namespaces && protect_proc();
+    notice.counted = (limited && is_protected) || geteuid() != 0;
     pass_signals_to(0);
     sigset_t passed;
     sigemptyset(&passed);
@@ -154,8 +171,7 @@ __attribute__((noreturn)) static void be_parent(const struct confinement *how, c
             _exit(1);
     if (has_namespaces) {
         kill(-1, SIGKILL); /* everything else in this namespace */
-        for (int status; waitpid(-1, &status, 0) > 0;)
-            notice.left += !WIFSTOPPED(status);
+        notice.left = reap_killed();
     }
     tell(pipes, &notice);
     _exit(0);
@@ -216,12 +232,12 @@ pid_t start_parent(const struct confinement *how, struct pipes *pipes, const cha
             print_confinement(attempt, refused, notice);
             return parent;
         }
-        kill(parent, SIGKILL);
-        waitpid(parent, NULL, 0);
         close(pipes->status[0]);
         if (answer == UNWANTED)
-            return 0;
+            return 0; /* the guard kills it, and waits only so long: it may have started the program */
         if (answer == NOTICE) {
+            kill(parent, SIGKILL);
+            waitpid(parent, NULL, 0);
             memcpy(refused, notice->text, sizeof refused);
             continue;
         }

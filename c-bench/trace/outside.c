@@ -19,6 +19,16 @@
 #define MAX_LOCKS 64           /* of one file */
 #define LOCK_TEXT 160
 #define MAX_HOLDERS 256
+#define MAX_LOOKS 100000 /* at descriptors and mappings of processes, for one snapshot */
+
+/* Each thread may wait for another file, and for each file all descriptors of all processes are looked at. No signal is
+ * admitted meanwhile, nor the time limit looked at, so a snapshot looks at a limited number. What it has not looked at
+ * counts as what somebody else holds: then the thread may be woken. */
+static int looks;
+
+static bool may_look(void) {
+    return looks > 0 && looks-- > 0;
+}
 
 /* ---- Signals ---- */
 
@@ -96,7 +106,7 @@ static bool has_open(const char *pid, const struct mapping *wanted) {
     bool found = false;
     snprintf(path, sizeof path, "/proc/%.16s/fd", pid);
     DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
+    for (struct dirent *entry; folder && !found && may_look() && (entry = readdir(folder));) {
         snprintf(path, sizeof path, "/proc/%.16s/fd/%.16s", pid, entry->d_name);
         found = is_number(entry->d_name) && stat(path, &status) == 0 && is_file_of(&status, wanted);
     }
@@ -109,12 +119,12 @@ static bool has_open(const char *pid, const struct mapping *wanted) {
 static bool is_used_outside(const struct mapping *mapping) {
     DIR *processes = opendir("/proc");
     bool found = false;
-    for (struct dirent *entry; processes && !found && (entry = readdir(processes));)
+    for (struct dirent *entry; processes && !found && may_look() && (entry = readdir(processes));)
         found = is_number(entry->d_name) && !find_tracee(atoi(entry->d_name)) &&
                 (maps_file(entry->d_name, mapping) || has_open(entry->d_name, mapping));
     if (processes)
         closedir(processes);
-    return found;
+    return found || looks == 0;
 }
 
 /* True if a file whose name was removed has another one: sem_open() links a new file to its name, and removes the
@@ -250,7 +260,7 @@ static void find_holders(const struct tracee *tracee, struct lock *locks, int co
     struct stat status;
     snprintf(path, sizeof path, "/proc/%d/fd", (int)tracee->tid);
     DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && held.count < MAX_HOLDERS && (entry = readdir(folder));) {
+    for (struct dirent *entry; folder && held.count < MAX_HOLDERS && may_look() && (entry = readdir(folder));) {
         snprintf(path, sizeof path, "/proc/%d/fd/%.16s", (int)tracee->tid, entry->d_name);
         if (!is_number(entry->d_name) || stat(path, &status) || status.st_ino != held.file.st_ino ||
             status.st_dev != held.file.st_dev ||
@@ -265,17 +275,17 @@ static void find_holders(const struct tracee *tracee, struct lock *locks, int co
 
 static void find_locks(const char *kind, const struct stat *file) {
     struct lock locks[MAX_LOCKS];
-    int count = read_locks(kind, file->st_ino, locks), known = 0;
+    int count = may_look() ? read_locks(kind, file->st_ino, locks) : 0, known = 0;
     held.kind = kind;
     held.file = *file;
     held.count = 0;
     for (const struct tracee *one = next_tracee(NULL); one; one = next_tracee(one))
-        if (shown_thread(one->pid) == one)
+        if (may_look() && shown_thread(one->pid) == one)
             find_holders(one, locks, count);
     /* Two locks with the same text could be those of two processes, of which only one is traced. */
     for (int i = 0; i < count; i++)
         known += locks[i].known && locks[i].count == 1;
-    held.all = count > 0 && count < MAX_LOCKS && held.count < MAX_HOLDERS && known == count;
+    held.all = count > 0 && count < MAX_LOCKS && held.count < MAX_HOLDERS && known == count && looks > 0;
 }
 
 void print_locks(const struct tracee *tracee, const char *call) {
@@ -306,4 +316,5 @@ void print_locks(const struct tracee *tracee, const char *call) {
 void begin_looking(void) {
     looked_for.known = false;
     held.kind = NULL;
+    looks = MAX_LOOKS;
 }

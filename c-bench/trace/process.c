@@ -1,13 +1,47 @@
 /* Reads a stopped thread: its memory, its state and its context switches. */
 #include "trace.h"
 
+#include "../common/syscalls.h"
+
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+static bool has_userfaultfd; /* some tracee */
+
+void note_userfaultfd(const struct tracee *tracee) {
+    const unsigned int make = 0xaa00; /* USERFAULTFD_IOC_NEW of /dev/userfaultfd */
+    /* The numbers of calls by another set of numbers, such as 32-bit calls, are larger: any of them could be it. */
+    if (tracee->number == SYS_userfaultfd || tracee->number >= MAX_SYSCALLS ||
+        (tracee->number == SYS_ioctl && (unsigned int)tracee->arguments[1] == make))
+        has_userfaultfd = true;
+}
+
+/* How many of these bytes are in pages that are there. To read another page may have to wait for a thread that serves a
+ * userfaultfd, and that thread may be stopped by this tracer. */
+static size_t count_present(const struct tracee *tracee, uint64_t address, size_t bytes) {
+    const uint64_t present = UINT64_C(1) << 63, page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t entry, at = address;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/pagemap", (int)tracee->tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    while (file >= 0 && at - address < bytes &&
+           pread(file, &entry, sizeof entry, (off_t)(at / page * sizeof entry)) == sizeof entry && entry & present)
+        at = (at / page + 1) * page;
+    if (file >= 0)
+        close(file);
+    return at - address < bytes ? at - address : bytes;
+}
+
 size_t tracee_read(const struct tracee *tracee, uint64_t address, void *target, size_t bytes) {
+    if (has_userfaultfd)
+        bytes = count_present(tracee, address, bytes);
+    if (bytes == 0)
+        return 0;
     struct iovec here = {target, bytes}, there = {(void *)(uintptr_t)address, bytes};
     ssize_t got = process_vm_readv(tracee->tid, &here, 1, &there, 1, 0);
     return got < 0 ? 0 : (size_t)got;

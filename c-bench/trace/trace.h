@@ -81,6 +81,8 @@ const struct tracee *shown_thread(pid_t pid);
 
 /* ---- process.c: reads a stopped process ---- */
 
+/* Call first at the entry of each system call: it may be the one that makes a userfaultfd. */
+void note_userfaultfd(const struct tracee *tracee);
 /* Read `bytes` bytes of its memory. Returns the number of bytes read. */
 size_t tracee_read(const struct tracee *tracee, uint64_t address, void *target, size_t bytes);
 /* Read a string of at most `bytes` - 1 bytes. */

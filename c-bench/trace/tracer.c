@@ -58,6 +58,7 @@ static void at_syscall(struct tracee *tracee, const struct stop *stop) {
         tracee->began_ns = stop->seen_ns; /* until it is resumed; the program may be ended before that */
         tracee->number = info.arch == TRACER_ARCH ? info.entry.nr : info.entry.nr | COMPAT_CALL;
         memcpy(tracee->arguments, info.entry.args, sizeof tracee->arguments);
+        note_userfaultfd(tracee);
         tracee->in_call = !front->read_state || front->read_state(tracee);
         if (!tracee->in_call)
             return;
