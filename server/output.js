@@ -71,9 +71,10 @@ function openOutput(fd, retry) {
   unwritten.push(() => isUnwritten);
   target.on('drain', settled).on('error', settled);
   target.flushSync = () => {}; // called when the process exits; it would repeat forever what cannot be written
-  if (isatty(fd) && terminal === undefined) {
+  if (terminal === undefined) {
+    // A thread waits for the terminal, or for the reader of a pipe that another program has made blocking.
     process.prependOnceListener('exit', (status) => {
-      if (isUnwritten) endBySignal(status); // a thread waits for the terminal
+      if (isUnwritten) endBySignal(status);
     });
   }
   return {

@@ -14,6 +14,22 @@ const TRACED_MESSAGES = { min: 1, max: 1000 };
 /** @param {number} value */
 const grouped = (value) => value.toLocaleString('en-US');
 
+const MOST_NESTED = 32; // lists and objects; no request here has more than three
+
+/**
+ * Refuses a body with values inside values inside values: zod takes milliseconds for thousands of them.
+ * @param {unknown} _request @param {unknown} _response @param {Buffer} body
+ */
+function checkDepth(_request, _response, body) {
+  let depth = 0;
+  for (const byte of body) {
+    if (byte === 0x5b || byte === 0x7b)
+      depth++; // [ and {, which may also stand in a string
+    else if (byte === 0x5d || byte === 0x7d) depth--;
+    if (depth > MOST_NESTED) throw Object.assign(new Error('nested too deeply'), { type: 'entity.nested' }); // answered by httpErrorOf()
+  }
+}
+
 /** A value as an error message can quote it. @param {unknown} value */
 function quoted(value) {
   if (value === undefined) return 'nothing';
@@ -166,6 +182,8 @@ function parseRun(body, catalogue) {
 }
 
 module.exports = {
+  MOST_NESTED,
+  checkDepth,
   parse,
   parseTask,
   runBody,

@@ -158,14 +158,14 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
     response.set('cache-control', 'no-store');
     next();
   });
-  router.use(oneATurn());
   router.use((request, _response, next) => {
     // express.json() would read all of it before it refuses it.
     if (Number(request.headers['content-length']) > MAX_BODY_BYTES)
       throw new HttpError(413, 'ERR_TOO_LARGE', 'Request body must be at most 16 KiB.');
     next();
   });
-  router.use(express.json({ limit: MAX_BODY_BYTES, strict: false, inflate: false }));
+  router.use(express.json({ limit: MAX_BODY_BYTES, strict: false, inflate: false, verify: schema.checkDepth }));
+  router.use(oneATurn()); // to look at a body may take a millisecond, and many may arrive in one turn
 
   router.get('/mechanisms', async (_request, response) => {
     const { running, runningKind } = runs;

@@ -17,6 +17,7 @@ const { logToStandardError } = require('./log.js');
 const { oneATurn } = require('./one-a-turn.js');
 const { Opening } = require('./opening.js');
 const { Pitfalls } = require('./pitfalls.js');
+const { MOST_NESTED } = require('./request-schema.js');
 const { routes } = require('./routes.js');
 const { defaultFolder } = require('./run-store.js');
 const { Runs } = require('./runs.js');
@@ -42,18 +43,18 @@ const FILES = {
 };
 
 /**
- * One request without the token starts in each turn of the event loop, whatever it asks for. Node accepts one connection in each turn,
- * so with hundreds of such requests in each, a new connection would wait for as long as strangers like.
+ * One request with the token and one without start in each turn of the event loop, whatever they ask for. Node accepts one connection in
+ * each turn, so with hundreds of such requests in each, a new connection would wait for as long as others like.
  * @param {ReturnType<typeof security.tokenCheck>} hasToken
  * @param {InstanceType<typeof Connections>} connections
  * @returns {import('express').RequestHandler}
  */
 function admitMembers(hasToken, connections) {
-  const waitForTurn = oneATurn();
+  const [strangers, members] = [oneATurn(), oneATurn()];
   return (request, response, next) => {
-    if (!hasToken(request)) return waitForTurn(request, response, next);
+    if (!hasToken(request)) return strangers(request, response, next);
     connections.admit(request.socket);
-    next();
+    members(request, response, next);
   };
 }
 
@@ -74,6 +75,8 @@ function httpErrorOf(error) {
   if (error instanceof CrossingsError) return new HttpError(500, error.code, error.message);
   const { type, status } = error ?? {};
   if (type === 'entity.parse.failed') return new HttpError(400, 'ERR_JSON', 'Request body must be valid JSON.');
+  if (type === 'entity.nested')
+    return new HttpError(400, 'ERR_JSON', `Request body must not be nested more than ${MOST_NESTED} levels deep.`);
   if (status >= 400 && status < 500) return new HttpError(status, 'ERR_REQUEST', 'Malformed request.');
   return null;
 }

@@ -4,6 +4,7 @@
 const { once } = require('node:events');
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
+const { setTimeout: pause } = require('node:timers/promises');
 const { HTTP_LIMITS, IDLE_MS, MAX_MEMBERS, MAX_STRANGERS, MAX_UNREAD_BYTES } = require('../server/connections.js');
 const { MAX_FILE_BYTES, MAX_RUNS } = require('../server/run-store.js');
 const { LIMITS_MS, MAX_ENDED_SESSIONS } = require('../server/runs.js');
@@ -115,6 +116,40 @@ test.each(['/nowhere', '/api/runs'])(
     expect(answered).toBeLessThan(strangers.length / 2);
   },
 );
+
+// Each turn answered all of them, and accepted one connection.
+test('50 new connections do not wait for thousands of answers to 100 others with the token', async () => {
+  const request = `${head('GET', '/nowhere')}\r\n`;
+  const { sockets: others } = await holdConnections(lab.port, 100, request);
+  let answered = 0;
+  let isOver = false;
+  for (const other of others) {
+    other.resume().on('data', () => {
+      answered++;
+      if (!isOver) other.write(request);
+    });
+  }
+  await until(() => answered > 1000);
+  process.kill(lab.pid, 'SIGSTOP'); // so that all of them are there at once
+  const answers = Promise.all(
+    Array.from({ length: 50 }, () => exchange(lab.port, `${head('GET', '/nowhere')}Connection: close\r\n\r\n`)),
+  );
+  await pause(500); // until they have connected
+  const before = answered;
+  process.kill(lab.pid, 'SIGCONT');
+  await answers;
+  isOver = true;
+  expect(answered - before).toBeLessThan(1500);
+});
+
+// zod and the sentence about it took 10 ms.
+test('a body of thousands of lists in lists is refused before it is examined', async () => {
+  const body = '['.repeat(8000) + ']'.repeat(8000);
+  const length = `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
+  const answer = await exchange(lab.port, `${head('POST', '/api/runs')}${length}${body}`);
+  expect(statusesIn(answer)).toEqual([400]);
+  expect(answer).toContain('nested more than 32 levels deep');
+});
 
 test('800 connections with the token that send nothing more keep no other client out', async () => {
   await holdConnections(lab.port, 800, `${head('POST', '/api/runs')}Content-Length: 1000\r\n\r\n{`);

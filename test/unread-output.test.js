@@ -165,3 +165,53 @@ describeWithPython('a lab in a stopped terminal', () => {
     expect(await endOf('012', 15, [NOBODY, su.split(',')[0], when])).toBe(status);
   });
 });
+
+/** Runs a Python script with a command as its arguments. @param {string} script @param {string[]} args of the command line */
+function runPython(script, args) {
+  const command = [process.execPath, join(root, 'server', 'cli.js'), ...args];
+  const { stdout } = spawnSync('python3', ['-c', script, ...command], { encoding: 'utf8', timeout: 50_000 });
+  return stdout.trim();
+}
+
+// The pipe is full, and its reader reads nothing. As a shell has made it, its writes wait.
+const FULL_PIPE = `
+import os, socket, subprocess, sys, time
+r, w = os.pipe()
+def fill():
+    os.set_blocking(w, False)
+    try:
+        while True: os.write(w, b'x' * 4096)
+    except BlockingIOError: pass
+    os.set_blocking(w, True)
+def end(child):
+    child.terminate()
+    try: print(child.wait(15))
+    except subprocess.TimeoutExpired: print('not ended'); child.kill()
+`;
+
+// crossings-lessons had the same standard error, which libuv made blocking for both: the end of the output blocked in write().
+(hasPython ? test : test.skip)('SIGTERM ends `crossings pitfall 2>&1` when only its output is left', () => {
+  const script = `${FULL_PIPE}
+fill()
+child = subprocess.Popen(sys.argv[1:], stdout=w, stderr=w)
+usage, since = None, time.time()
+while time.time() - since < 2: # until it has done nothing for so long
+    now = open(f'/proc/{child.pid}/stat').read().split(') ')[1].split()[11:15]
+    if now != usage: usage, since = now, time.time()
+    time.sleep(0.1)
+end(child)`;
+  expect(runPython(script, ['pitfall', 'sigpipe'])).toBe('143');
+});
+
+// A thread waited for the reader, and Node for the thread. Any program that shares the pipe can make it blocking.
+(hasPython ? test : test.skip)('SIGTERM ends a lab whose standard error is a full pipe that blocks', () => {
+  const script = `${FULL_PIPE}
+lab = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=w)
+port = int(lab.stdout.readline().split(b':')[2].split(b'/')[0])
+fill()
+client = socket.create_connection(('127.0.0.1', port), 10)
+client.send(b'GET /nothing HTTP/1.1\\r\\nHost: 127.0.0.1:%d\\r\\n\\r\\n' % port)
+client.recv(1000)
+end(lab)`;
+  expect(runPython(script, ['lab', '--no-open', '--port', '0', '--data', folder])).toBe('-15');
+});

@@ -373,11 +373,15 @@ class Connection {
     return this.checkPeer();
   }
 
-  /** A loop of try calls has found nothing for long: check for the peer's end. */
-  polled() {
+  /** A loop of try calls goes on and on, without the event loop. */
+  looped() {
     publishHeld();
     ringOne();
     ringUnrung();
+  }
+
+  /** Such a loop has found nothing for long: check for the peer's end. */
+  polled() {
     if (!this.checkPeer()) this.#bell.polled?.();
   }
 

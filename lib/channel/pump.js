@@ -19,6 +19,7 @@ const LOOKING = 1;
 const ASLEEP = 2;
 
 const LOOKS_PER_CHECK = 65536; // unsuccessful calls of a try method, without any progress, before the peer is checked
+const MAX_CHECKS_OMITTED = 64;
 const BYTES_PER_CHECK = 2 ** 26; // received by such calls without finding the ring empty: a million small messages
 const MAX_UNDECIDED = 100;
 const STEPS_WHEN_STARVED = 6; // one for each place where #serve() may find something to do
@@ -64,6 +65,7 @@ class Pump {
   #sleptAt = 0;
   #looks = 0; // unsuccessful calls of a try method since the last check of the peer
   #framesLooked = 0; // the value of #frames() at that time
+  #checksOmitted = 0; // in a row, because there were frames
   #wakesSoon = false;
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   #starved = false; // did nothing when it was last resumed: on a very slow machine, looking for work may spend a whole turn
@@ -189,7 +191,10 @@ class Pump {
     const frames = this.#frames();
     const isIdle = frames === this.#framesLooked;
     this.#framesLooked = frames;
-    if (!isIdle || !this.#connection.isOpen) return; // while messages come and go, no check is needed: a conversation makes no system call
+    this.#connection.looped();
+    // While messages come and go, a conversation makes no system call but now and then: what comes may be no message.
+    if ((!isIdle && ++this.#checksOmitted < MAX_CHECKS_OMITTED) || !this.#connection.isOpen) return;
+    this.#checksOmitted = 0;
     this.#connection.polled();
     if (!this.#wakesSoon) this.#wakeSoon();
   }

@@ -106,7 +106,8 @@ function endOf({ ended, status, signal, stuck, waiting }) {
 async function record({ folder, program, args, hangs }, { signal }) {
   const inNode = program.endsWith('.js');
   const command = inNode ? [process.execPath, join(folder, program)] : [nameOf(folder, program)];
-  const stdio = /** @type {import('node:child_process').StdioOptions} */ (['ignore', 'pipe', 'inherit', 'pipe']);
+  // Not standard error itself: it would block from then on, for this process, too, and a signal would not end a write into a full pipe.
+  const stdio = /** @type {import('node:child_process').StdioOptions} */ (['ignore', 'pipe', 'pipe', 'pipe']);
   /** @type {import('../measure/programs.js').ProgramEvent[]} */ const printed = [];
   const trace = await recordProgram(
     {

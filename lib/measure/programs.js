@@ -191,6 +191,7 @@ function startProgram(name, args, onEvent, options = {}, onOutput = undefined) {
   if (lines) onLine(lines, take(onEvent));
   if (child.stdout && onOutput) onLine(child.stdout, take(onOutput));
   else child.stdout?.resume(); // a full pipe would stop the program
+  child.stderr?.on('data', (text) => process.stderr.write(text));
   const ended = new Promise((resolve, reject) => {
     child.on('error', (error) => reject(cannotRun(name, error)));
     child.on('close', (code, killer) => {
