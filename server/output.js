@@ -65,8 +65,10 @@ function openOutput(fd, retry) {
     retryEAGAIN: retry,
   });
   let isUnwritten = false;
-  const settled = () => {
+  let isClosed = false; // pino then drops all lines, without an event
+  const settled = (/** @type {NodeJS.ErrnoException | undefined} */ error) => {
     isUnwritten = false;
+    isClosed ||= error?.code === 'EPIPE';
   };
   unwritten.push(() => isUnwritten);
   target.on('drain', settled).on('error', settled);
@@ -79,7 +81,7 @@ function openOutput(fd, retry) {
   }
   return {
     write(line) {
-      isUnwritten = true;
+      isUnwritten = !isClosed;
       target.write(line);
     },
     async flushed() {

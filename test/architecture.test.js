@@ -90,6 +90,7 @@ const ROOMS = [
       'lib/experiments/',
       'lib/trace/',
       'lib/lessons/',
+      'lib/terminal/',
       'lib/doctor.js',
       'lib/channel/errors.js',
       'package.json',

@@ -18,7 +18,7 @@ function iterator(next, end, waiting = new Group()) {
     next: () => next(waiting),
     async return() {
       end(waiting);
-      waiting.throwFailure(); // of a message that was taken: nobody else would learn of it
+      waiting.throwLastFailure();
       return END;
     },
     [Symbol.asyncIterator]() {

@@ -1,5 +1,6 @@
 'use strict';
 // A queue of calls that wait for the same condition, in the order in which they were made.
+const { CrossingsError } = require('./errors.js');
 const { Queue } = require('./queue.js');
 const { onAbort } = require('./signals.js');
 
@@ -23,6 +24,11 @@ class Group extends Queue {
     const { error } = this.failure;
     this.failure = undefined;
     throw error;
+  }
+
+  /** Likewise, if it is about a message that was taken: nobody else would learn of it. The channel's end is told to each later call, too. */
+  throwLastFailure() {
+    if (this.failure !== undefined && !(this.failure.error instanceof CrossingsError)) this.throwFailure();
   }
 }
 
