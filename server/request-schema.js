@@ -18,14 +18,23 @@ const MOST_NESTED = 32; // lists and objects; no request here has more than thre
 
 /**
  * Refuses a body with values inside values inside values: zod takes milliseconds for thousands of them.
- * @param {unknown} _request @param {unknown} _response @param {Buffer} body
+ * @param {unknown} _request
+ * @param {unknown} _response
+ * @param {Buffer} body
+ * @param {string} encoding
  */
-function checkDepth(_request, _response, body) {
+function checkDepth(_request, _response, body, encoding) {
+  if (encoding !== 'utf-8') throw Object.assign(new Error('another encoding'), { type: 'charset.unsupported' });
   let depth = 0;
-  for (const byte of body) {
-    if (byte === 0x5b || byte === 0x7b)
-      depth++; // [ and {, which may also stand in a string
-    else if (byte === 0x5d || byte === 0x7d) depth--;
+  let isText = false;
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at];
+    if (byte === 0x22) isText = !isText;
+    else if (isText && byte === 0x5c)
+      at++; // a backslash, and what it escapes
+    else if (!isText && (byte === 0x5b || byte === 0x7b))
+      depth++; // [ and {
+    else if (!isText && (byte === 0x5d || byte === 0x7d)) depth--;
     if (depth > MOST_NESTED) throw Object.assign(new Error('nested too deeply'), { type: 'entity.nested' }); // answered by httpErrorOf()
   }
 }

@@ -77,6 +77,7 @@ function httpErrorOf(error) {
   if (type === 'entity.parse.failed') return new HttpError(400, 'ERR_JSON', 'Request body must be valid JSON.');
   if (type === 'entity.nested')
     return new HttpError(400, 'ERR_JSON', `Request body must not be nested more than ${MOST_NESTED} levels deep.`);
+  if (type === 'charset.unsupported') return new HttpError(415, 'ERR_CHARSET', 'Request body must be UTF-8.');
   if (status >= 400 && status < 500) return new HttpError(status, 'ERR_REQUEST', 'Malformed request.');
   return null;
 }

@@ -71,7 +71,7 @@ static bool find_mapping(const struct tracee *tracee, uint64_t address, struct m
     bool found = false;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)tracee->tid);
     FILE *file = fopen(path, "re");
-    while (file && !found && fgets(line, sizeof line, file))
+    while (file && !found && may_look() && fgets(line, sizeof line, file))
         found = parse_mapping(line, mapping) && address >= mapping->first && address < mapping->end;
     if (file)
         fclose(file);
@@ -84,7 +84,7 @@ static bool maps_file(const char *pid, const struct mapping *wanted) {
     snprintf(path, sizeof path, "/proc/%.16s/maps", pid);
     FILE *file = fopen(path, "re");
     struct mapping mapping;
-    while (file && !found && fgets(line, sizeof line, file))
+    while (file && !found && may_look() && fgets(line, sizeof line, file))
         found = parse_mapping(line, &mapping) && mapping.shared && mapping.inode == wanted->inode &&
                 mapping.major == wanted->major && mapping.minor == wanted->minor;
     if (file)
@@ -140,7 +140,7 @@ static bool has_other_name(const struct tracee *tracee, const struct mapping *ma
     *strrchr(path, '/') = '\0';
     DIR *folder = opendir(path[0] ? path : "/");
     bool found = false;
-    for (struct dirent *entry; folder && !found && (entry = readdir(folder));)
+    for (struct dirent *entry; folder && !found && may_look() && (entry = readdir(folder));)
         found = entry->d_ino == mapping->inode &&
                 fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                 is_file_of(&status, mapping);
@@ -168,7 +168,12 @@ static bool is_reached(const struct tracee *tracee, const struct mapping *mappin
 
 void print_sharing(const struct tracee *tracee, uint64_t address) {
     struct mapping mapping;
-    if (!find_mapping(tracee, address, &mapping) || !mapping.shared || mapping.path[0] != '/')
+    if (!find_mapping(tracee, address, &mapping)) {
+        if (looks > 0)
+            return;                                                      /* it is not there */
+        mapping = (struct mapping){.shared = true, .path = "/dev/zero"}; /* any file */
+    }
+    if (!mapping.shared || mapping.path[0] != '/')
         return;
     size_t length = strlen(mapping.path), suffix = sizeof " (deleted)" - 1;
     bool removed = length > suffix && strcmp(mapping.path + length - suffix, " (deleted)") == 0;
@@ -176,7 +181,7 @@ void print_sharing(const struct tracee *tracee, uint64_t address) {
     event_string("path", mapping.path);
     /* A file without a name can only be mapped by a process that has it already. Memory without a file has the path
      * /dev/zero; only descendants of the process that mapped it have it. */
-    if (removed && strncmp(mapping.path, "/dev/zero", 9) != 0 && is_reached(tracee, &mapping))
+    if (looks == 0 || (removed && strncmp(mapping.path, "/dev/zero", 9) != 0 && is_reached(tracee, &mapping)))
         event_integer("outside", 1);
     event_close();
 }

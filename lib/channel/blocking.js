@@ -1,7 +1,7 @@
 'use strict';
 // receiveSync(): blocks this thread until a message arrives.
 const { MOST_EQUAL, now } = require('./clock.js');
-const { FOR_DATA, FOR_ROOM, otherThan, ringOne, ringUnrung, sendHeld } = require('./connection.js');
+const { FOR_DATA, FOR_ROOM, areUnrung, otherThan, ringOne, ringUnrung, sendHeld } = require('./connection.js');
 const { CrossingsError } = require('./errors.js');
 const { PENDING } = require('./waiters.js');
 
@@ -9,7 +9,8 @@ const LOOKS_PER_READING = 64;
 // A thread that is blocked in the kernel cannot be terminated, and the process cannot exit. So no call blocks for longer.
 const SLICE_MS = 50;
 const FEW_MS = 1; // while there are doorbells to be rung, or other channels wait for room
-const SENDS_AT_FIRST = 64; // in each call: in a thread that only makes such calls, no others are made if messages always come in time
+/** So long, this thread sends in any case, at least one message: its own messages may always come in time, and its timeout may be 0. */
+const SEND_MS = 0.1;
 
 /**
  * @param {object} channel
@@ -22,19 +23,24 @@ const SENDS_AT_FIRST = 64; // in each call: in a thread that only makes such cal
 function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, timeoutMs) {
   const deadline = now() + timeoutMs;
   const spinMs = wait === 'sleep' ? 0 : spinMicros / 1000;
-  let sendsLeft = SENDS_AT_FIRST;
-  if (pump.waitsToSend && connection.isOpen) connection.sendHeld(() => sendsLeft-- > 0);
+  let sendsUntil = now() + SEND_MS;
+  let isFirst = true;
+  if (pump.waitsToSend && connection.isOpen) connection.sendHeld(maySend);
   else connection.flush(); // the read position is announced less often
-  /** Other channels of this thread that have something to send. */
-  let others = sendHeld(() => sendsLeft-- > 0, otherThan(connection));
+  isFirst = true;
+  /** Other channels of this thread that may have something to send. */
+  let others = sendHeld(maySend, otherThan(connection));
   connection.announceSleep(0);
   pump.receiving();
   try {
     for (;;) {
       const message = attemptUntil(attempt, connection.reader, Math.min(now() + spinMs, deadline));
       if (message !== PENDING) return message;
-      ringOthers();
+      // What has been rung may have more to send: over sockets, a doorbell sends one chunk.
+      if (ringOthers()) others = otherThan(connection);
       connection.answerDoorbell();
+      isFirst = true;
+      sendsUntil = now() + SEND_MS;
       sendMore(); // what waits for room cannot make progress on the event loop while this thread is blocked
       const last = attempt();
       if (last !== PENDING) return last;
@@ -46,9 +52,14 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     pump.run();
   }
 
-  /** A peer may take what is sent as fast as it is sent. */
+  /** A peer may take what is sent as fast as it is sent, and one may fill my ring with what is no message. */
   function maySend() {
-    return !connection.reader.isReady() && now() < deadline;
+    if (isFirst) {
+      isFirst = false;
+      return true;
+    }
+    const time = now();
+    return time < sendsUntil || (time < deadline && !connection.reader.isReady());
   }
 
   function sendMore() {
@@ -78,14 +89,17 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
 
   /** Only this channel's doorbell ends a wait. */
   function sliceMs() {
-    return ringOthers() || others.length > 0 ? FEW_MS : SLICE_MS;
+    if (ringOthers()) others = otherThan(connection);
+    return others.length > 0 ? FEW_MS : SLICE_MS;
   }
 }
 
-/** What is awaited may depend on doorbells that were put off, or could not be rung, also on other channels. @returns {boolean} are some left? */
+/** What is awaited may depend on doorbells that were put off, or could not be rung, also on other channels. @returns {boolean} were there any? */
 function ringOthers() {
-  const arePutOff = ringOne();
-  return ringUnrung() || arePutOff;
+  if (!areUnrung()) return false;
+  ringOne();
+  ringUnrung();
+  return true;
 }
 
 /**

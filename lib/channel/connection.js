@@ -56,6 +56,9 @@ function ringUnrung() {
   return unrung.size > 0;
 }
 
+/** Are there doorbells of this thread that were put off, or could not be rung? */
+const areUnrung = () => putOff.size + unrung.size > 0;
+
 /** Nothing keeps the process alive any more. Over sockets, messages that the kernel does not take at once do. */
 function ringAtEnd() {
   turn.programEnds();
@@ -467,4 +470,4 @@ class Connection {
   }
 }
 
-module.exports = { Connection, FOR_DATA, FOR_ROOM, sendHeld, otherThan, ringOne, ringUnrung };
+module.exports = { Connection, areUnrung, FOR_DATA, FOR_ROOM, sendHeld, otherThan, ringOne, ringUnrung };

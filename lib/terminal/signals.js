@@ -20,6 +20,7 @@ function endBySignal(status, name = Object.keys(SIGNALS).find((candidate) => sta
   process.emit('exit', status);
   stopListening();
   process.kill(process.pid, name ?? 'SIGTERM');
+  if (process.pid === 1) process.abort(); // the first process of a container gets no such signal
 }
 
 module.exports = { SIGNALS, endBySignal, statusOf, stopListening };

@@ -3,6 +3,9 @@
 const { spawnSync } = require('node:child_process');
 const { Worker } = require('node:worker_threads');
 const { Connection } = require('../../lib/channel/connection.js');
+const { KIND } = require('../../lib/channel/layout.js');
+const turn = require('../../lib/channel/turn.js');
+const { rawPeer } = require('./raw-peer.js');
 const { until } = require('../support.js');
 const { closing, crossings, errorWith, library, newPath, pause, runScript, success } = require('./support.js');
 
@@ -304,7 +307,34 @@ test('receiveSync() goes on with what channels over sockets put off', async () =
     expect(requests.trySend(message)).toBe(true);
     expect(String(answers.receiveSync({ timeout: 20_000 }))).toBe('answer');
   }
+  // What is rung during the call sends only a first part.
+  jest.spyOn(turn, 'mayRing').mockReturnValueOnce(false);
+  expect(requests.trySend(Buffer.alloc(150_000))).toBe(true);
+  expect(String(answers.receiveSync({ timeout: 20_000 }))).toBe('answer');
+  jest.restoreAllMocks();
   for (const each of [requests, answers, ...servers]) await each.close();
+  await worker.terminate();
+});
+
+// Only while that ring was empty.
+test('receiveSync() of a peer whose ring is never empty goes on with what waits for room on other channels', async () => {
+  const hostile = await rawPeer();
+  const { channel, port } = channelPair({ capacity: 65536 });
+  const received = new Int32Array(new SharedArrayBuffer(4));
+  const source = `
+    const { port, received } = require('node:worker_threads').workerData;
+    require(${library}).openChannel(port, { capacity: 65536 }).then(async (channel) => {
+      for await (const message of channel) Atomics.add(received, 0, 1);
+    });`;
+  const worker = new Worker(source, { eval: true, workerData: { port: port.take(), received } });
+  const honest = closing(await channel);
+  const sends = Array.from({ length: 30 }, () => honest.send(Buffer.alloc(20_000)));
+  hostile.fill(Number(KIND.RESPONSE));
+  expect(() => hostile.a.receiveSync({ timeout: 3000 })).toThrow('No message');
+  expect(Atomics.load(received, 0)).toBe(sends.length);
+  await Promise.all(sends);
+  await hostile.close();
+  await honest.close();
   await worker.terminate();
 });
 
