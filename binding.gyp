@@ -223,6 +223,7 @@
         'c-bench/lessons/parent.c',
         'c-bench/lessons/programs.c',
         'c-bench/lessons/room.c',
+        'c-bench/lessons/stream.c',
         'c-bench/lessons/unread.c',
         "<!@(node c-bench/lessons/sources.js)",
       ],

@@ -9,6 +9,7 @@
 const MAX_STRANGERS = 512; // a client is safe if fewer arrive between its connection and its first request
 const MAX_MEMBERS = 640;
 const MAX_BODY_BYTES = 16 << 10; // of a request
+const MAX_TARGET = 2048; // characters; to parse a longer one may take tens of milliseconds
 const MAX_UNREAD_BYTES = 64 << 20; // of all answers to members; one answer has at most a few MiB
 const SLICE_BYTES = 2048; // parsed before looking whether the connection is still wanted
 const IDLE_MS = 120_000; // longer than any request takes to be answered; streams of events are exempt
@@ -144,8 +145,9 @@ class Connections {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     if (encoding !== undefined) return refuse(response, 411);
     if (Number(length) > MAX_BODY_BYTES) response.setHeader('connection', 'close'); // it gets its answer, and is not read on
-    if (request.url?.startsWith('/')) return true;
-    return refuse(response, 400);
+    const { url = '' } = request;
+    if (url.length > MAX_TARGET) return refuse(response, 414);
+    return url.startsWith('/') || refuse(response, 400);
   }
 }
 

@@ -12,7 +12,6 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -310,12 +309,6 @@ static void lock_many_files(void) {
     pause();
 }
 
-static void send_out_of_band(void) {
-    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
-        if (send(fd, "x", 1, MSG_OOB) != 1 && write(fd, "x", 1) != 1) /* before Linux 5.15 */
-            exit(2);
-}
-
 static int faults; /* a userfaultfd */
 
 static void *serve_faults(void *page) {
@@ -392,7 +385,6 @@ int main(int argument_count, char **arguments) {
         {"end-first-thread-with-mutex", end_first_thread_with_mutex},
         {"end-first-thread-with-pipe", end_first_thread_with_pipe},
         {"lock-many-files", lock_many_files},
-        {"send-out-of-band", send_out_of_band},
         {"write-from-served-page", write_from_served_page},
         {"start-threads", start_threads},
         {"fork-for-ever", fork_for_ever},

@@ -161,6 +161,17 @@ test.each([
   expect(answer).toContain(sentence);
 });
 
+// To parse 15 KB of escapes that are not UTF-8 took 50 ms.
+test('a request with a target of more than 2,048 characters is refused before it is parsed', async () => {
+  for (const [target, status] of [
+    [`/?${'&%ff'.repeat(600)}`, 414],
+    [`/?${'&%ff'.repeat(500)}`, 200],
+  ]) {
+    const answer = await exchange(lab.port, `${head('GET', String(target))}Connection: close\r\n\r\n`);
+    expect(statusesIn(answer)).toEqual([status]);
+  }
+});
+
 test('800 connections with the token that send nothing more keep no other client out', async () => {
   await holdConnections(lab.port, 800, `${head('POST', '/api/runs')}Content-Length: 1000\r\n\r\n{`);
   expect((await lab.ask('/api/runs')).status).toBe(200);

@@ -9,6 +9,7 @@
 #include "output.h"
 #include "parent.h"
 #include "room.h"
+#include "stream.h"
 #include "unread.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +27,7 @@
 
 #define MOST_LEFT (1 << 20) /* bytes that the program has written and the guard has not read */
 #define MOST_REST_MS 2000   /* for passing them on */
+#define QUIET_MS 200        /* after which nothing more comes */
 #define COUNT_MS 100        /* how often processes that have ended are reaped, and the others counted */
 
 static long now_ms(void) {
@@ -91,21 +92,16 @@ static void reap_orphans(pid_t parent) {
     }
 }
 
-/* Pass on what ended processes have left. One that is not theirs may hold the other end, and write for ever. */
+/* Pass on what ended processes have left. One that is not theirs may hold the pipe, and write for ever or keep it open.
+ */
 static void pass_on_rest(struct output *output, int fd) {
     int left = MOST_LEFT;
     long until = now_ms() + MOST_REST_MS;
-    for (; left > 0 && now_ms() < until && pass_on(output, fd) == PASSED; left -= PASSED_AT_ONCE)
-        continue;
-}
-
-/* For what the program writes. Not pipe(): splice() keeps a pipe locked while it waits for its source, and then nothing
- * ends a read(). A socket is locked only by who reads from the same end. The guard reads from the first end, and must
- * never wait there: poll() also reports out-of-band data (MSG_OOB), which read() skips unless it is inline. */
-static bool make_stream(int ends[2]) {
-    int inlined = 1;
-    return socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
-           setsockopt(ends[0], SOL_SOCKET, SO_OOBINLINE, &inlined, sizeof inlined) == 0;
+    for (; left > 0 && now_ms() < until; left -= PASSED_AT_ONCE) {
+        int ready = poll(&(struct pollfd){fd, POLLIN, 0}, 1, QUIET_MS);
+        if (ready == 0 || (ready > 0 && pass_on(output, fd) == AT_END))
+            return;
+    }
 }
 
 /* Pass on what the program writes until it ends, its time is up, or the guard must end. */
@@ -114,11 +110,12 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
     struct output out = {.stream = "stdout"}, error = {.stream = "stderr"};
     long began = now_ms(), counted = began;
     bool counts = !notice->counted, ended = false, late = false, crowded = false;
+    int from_out = stream_of(pipes->out[0]), from_error = stream_of(pipes->error[0]); /* with the usual priority */
     if (counts)
         get_ahead();
     give_up_output_after((uint64_t)(began + how->limit_ms) * 1000000);
-    struct pollfd fds[] = {{pipes->out[0], POLLIN, 0},
-                           {pipes->error[0], POLLIN, 0},
+    struct pollfd fds[] = {{from_out, POLLIN, 0},
+                           {from_error, POLLIN, 0},
                            {pipes->status[0], POLLIN, 0},
                            {orders->fd, POLLIN, 0},
                            {STDOUT_FILENO, 0, 0}};
@@ -136,9 +133,9 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
         }
         if ((fds[3].revents && must_end(orders, parent)) || fds[4].revents & (POLLERR | POLLHUP))
             return 1; /* the process that asked for this run has ended */
-        if (fds[0].revents && pass_on(&out, pipes->out[0]) == AT_END)
+        if (fds[0].revents && pass_on(&out, from_out) == AT_END)
             fds[0].fd = -1;
-        if (fds[1].revents && pass_on(&error, pipes->error[0]) == AT_END)
+        if (fds[1].revents && pass_on(&error, from_error) == AT_END)
             fds[1].fd = -1;
         if (fds[2].revents) {
             ended = read(pipes->status[0], notice, sizeof *notice) == sizeof *notice;
@@ -157,9 +154,9 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
     if (killed < 0)
         return 1; /* they end with this process: nobody may kill them, such as under a filter of system calls */
     if (fds[0].fd >= 0)
-        pass_on_rest(&out, pipes->out[0]);
+        pass_on_rest(&out, from_out);
     if (fds[1].fd >= 0)
-        pass_on_rest(&error, pipes->error[0]);
+        pass_on_rest(&error, from_error);
     flush_output(&out);
     flush_output(&error);
     /* The parent itself is one of the killed, unless the program has ended. */
@@ -195,8 +192,8 @@ __attribute__((noreturn)) static void be_guard(const struct confinement *how, pi
         _exit(SAID_WHY);
     }
     struct orders orders = {signalfd(-1, &signals, SFD_CLOEXEC), owner};
-    if (orders.fd < 0 || !make_stream(pipes.out) || !make_stream(pipes.error)) {
-        fprintf(stderr, "Cannot confine the program: creating sockets: %s.\n", strerror(errno));
+    if (orders.fd < 0 || pipe(pipes.out) || pipe(pipes.error)) {
+        fprintf(stderr, "Cannot confine the program: creating pipes: %s.\n", strerror(errno));
         remove_room(folder);
         _exit(SAID_WHY);
     }

@@ -27,6 +27,7 @@ const FOR_DATA = 1;
 const FOR_ROOM = 2;
 
 const RING_RETRY_MS = 5;
+const MOST_CHUNKS = 16; // of all channels over sockets, when a loop of try calls goes on and on
 const NUMBER_BYTES = 4;
 const EMPTY_WORDS = new Int32Array(0);
 
@@ -77,9 +78,14 @@ function publishHeld() {
   for (const connection of openConnections) connection.flush();
 }
 
-/** The other open connections of this thread. @param {Connection} connection */
-const otherThan = (connection) =>
-  openConnections.size > 1 ? [...openConnections].filter((each) => each !== connection) : [];
+let rotation = 0;
+
+/** The other open connections of this thread, each time from another one on: the first may use up the time of all. @param {Connection} connection */
+function otherThan(connection) {
+  if (openConnections.size < 2) return [];
+  const others = [...openConnections].filter((each) => each !== connection);
+  return others.splice(++rotation % others.length).concat(others);
+}
 
 /**
  * This thread is blocked: what its channels would send on the event loop is sent now, if there is room.
@@ -379,6 +385,8 @@ class Connection {
   /** A loop of try calls goes on and on, without the event loop. */
   looped() {
     publishHeld();
+    let left = MOST_CHUNKS;
+    for (const each of openConnections) each.#bell.sendHeld?.(() => --left > 0);
     ringOne();
     ringUnrung();
   }

@@ -245,6 +245,7 @@ class Incoming {
     const decode = this.#decode;
     // A fast peer keeps sending while this side reads. The first message counts: there may be a second one that is as large.
     let leftBytes = Math.min(this.#connection.capacity, MAX_BATCH_BYTES) - this.#size;
+    let ofMessage = false;
     try {
       if (decode === undefined) leftBytes = arrivals.takeMany(batch, max, leftBytes, memory);
       while (batch.length < max && leftBytes > 0 && (decode === undefined || turn.take())) {
@@ -254,10 +255,12 @@ class Incoming {
         // With those that were passed over: requests, and responses that nobody awaits.
         const frames = Math.max(1, this.#reader.messages - before);
         leftBytes -= bytes.length + frames * INBOX_OVERHEAD_BYTES;
+        ofMessage = true;
         batch.push(this.decoded(bytes));
+        ofMessage = false;
       }
     } catch (error) {
-      return { error };
+      return { error, ofMessage };
     } finally {
       turn.recheck();
     }

@@ -1,6 +1,5 @@
 'use strict';
 // A queue of calls that wait for the same condition, in the order in which they were made.
-const { CrossingsError } = require('./errors.js');
 const { Queue } = require('./queue.js');
 const { onAbort } = require('./signals.js');
 
@@ -17,7 +16,11 @@ const { onAbort } = require('./signals.js');
 
 /** Calls that can be ended together. @extends {Queue<import('./queue.js').Entry<Waiter>>} */
 class Group extends Queue {
-  /** @type {{error: unknown} | undefined} what the next of them throws, before it takes a message */ failure;
+  /**
+   * What the next of them throws, before it takes a message. ofMessage: it is about one that was taken.
+   * @type {{error: unknown, ofMessage: boolean} | undefined}
+   */
+  failure;
 
   throwFailure() {
     if (this.failure === undefined) return;
@@ -26,9 +29,9 @@ class Group extends Queue {
     throw error;
   }
 
-  /** Likewise, if it is about a message that was taken: nobody else would learn of it. The channel's end is told to each later call, too. */
+  /** Likewise, if there is no next one: nobody else would learn of the message. Of the channel's end, each later call does. */
   throwLastFailure() {
-    if (this.failure !== undefined && !(this.failure.error instanceof CrossingsError)) this.throwFailure();
+    if (this.failure?.ofMessage) this.throwFailure();
   }
 }
 

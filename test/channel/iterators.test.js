@@ -1,6 +1,7 @@
 'use strict';
 // Leaving an iterator early, and batches among frames that are dropped.
 const { KIND } = require('../../lib/channel/layout.js');
+const { CLOSED, errorOf } = require('../../lib/channel/life.js');
 const turn = require('../../lib/channel/turn.js');
 const { rawPeer } = require('./raw-peer.js');
 const { library, pair, pause, runScript, success } = require('./support.js');
@@ -138,23 +139,26 @@ test('an error of decode in the middle of a batch goes to the next call that wai
 });
 
 // Nobody learned of it: the message was taken from the ring, and the next call never came.
-test('an error of decode in a batch is thrown by return() if the loop ends after that batch', async () => {
-  const decode = (/** @type {Buffer} */ bytes) => {
-    if (String(bytes) === 'bad') throw new Error('cannot be decoded');
-    return String(bytes);
-  };
-  const mocks = [jest.spyOn(turn, 'take').mockReturnValue(true), jest.spyOn(turn, 'isSpent').mockReturnValue(false)]; // no batch is cut short
-  const [a, b] = await pair({}, { decode });
-  for (const text of ['one', 'bad', 'two']) a.trySend(text);
-  /** @type {unknown[]} */ const received = [];
-  const loop = async () => {
-    for await (const batch of b.batches()) {
-      received.push(...batch);
-      break;
-    }
-  };
-  await expect(loop()).rejects.toThrow('cannot be decoded');
-  expect(await b.receive()).toBe('two');
-  expect(received).toEqual(['one']);
-  for (const mock of mocks) mock.mockRestore();
-});
+test.each([new Error('cannot be decoded'), errorOf(CLOSED)])(
+  'an error of decode (%p) in a batch is thrown by return() if the loop ends after that batch',
+  async (reason) => {
+    const decode = (/** @type {Buffer} */ bytes) => {
+      if (String(bytes) === 'bad') throw reason;
+      return String(bytes);
+    };
+    const mocks = [jest.spyOn(turn, 'take').mockReturnValue(true), jest.spyOn(turn, 'isSpent').mockReturnValue(false)]; // no batch is cut short
+    const [a, b] = await pair({}, { decode });
+    for (const text of ['one', 'bad', 'two']) a.trySend(text);
+    /** @type {unknown[]} */ const received = [];
+    const loop = async () => {
+      for await (const batch of b.batches()) {
+        received.push(...batch);
+        break;
+      }
+    };
+    await expect(loop()).rejects.toBe(reason);
+    expect(await b.receive()).toBe('two');
+    expect(received).toEqual(['one']);
+    for (const mock of mocks) mock.mockRestore();
+  },
+);
