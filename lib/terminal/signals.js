@@ -1,5 +1,6 @@
 'use strict';
 // The signals that end a command, and the end by one of them.
+const { closeSync } = require('node:fs');
 
 const SIGNALS = /** @type {const} */ ({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 });
 
@@ -20,7 +21,9 @@ function endBySignal(status, name = Object.keys(SIGNALS).find((candidate) => sta
   process.emit('exit', status);
   stopListening();
   process.kill(process.pid, name ?? 'SIGTERM');
-  if (process.pid === 1) process.abort(); // the first process of a container gets no such signal
+  if (process.pid !== 1) return;
+  closeSync(2); // abort() prints a backtrace, for which a full pipe may have no room
+  process.abort(); // the first process of a container gets no such signal
 }
 
 module.exports = { SIGNALS, endBySignal, statusOf, stopListening };
