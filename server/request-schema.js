@@ -14,31 +14,6 @@ const TRACED_MESSAGES = { min: 1, max: 1000 };
 /** @param {number} value */
 const grouped = (value) => value.toLocaleString('en-US');
 
-const MOST_NESTED = 32; // lists and objects; no request here has more than three
-
-/**
- * Refuses a body with values inside values inside values: zod takes milliseconds for thousands of them.
- * @param {unknown} _request
- * @param {unknown} _response
- * @param {Buffer} body
- * @param {string} encoding
- */
-function checkDepth(_request, _response, body, encoding) {
-  if (encoding !== 'utf-8') throw Object.assign(new Error('another encoding'), { type: 'charset.unsupported' });
-  let depth = 0;
-  let isText = false;
-  for (let at = 0; at < body.length; at++) {
-    const byte = body[at];
-    if (byte === 0x22) isText = !isText;
-    else if (isText && byte === 0x5c)
-      at++; // a backslash, and what it escapes
-    else if (!isText && (byte === 0x5b || byte === 0x7b))
-      depth++; // [ and {
-    else if (!isText && (byte === 0x5d || byte === 0x7d)) depth--;
-    if (depth > MOST_NESTED) throw Object.assign(new Error('nested too deeply'), { type: 'entity.nested' }); // answered by httpErrorOf()
-  }
-}
-
 /** A value as an error message can quote it. @param {unknown} value */
 function quoted(value) {
   if (value === undefined) return 'nothing';
@@ -191,8 +166,6 @@ function parseRun(body, catalogue) {
 }
 
 module.exports = {
-  MOST_NESTED,
-  checkDepth,
   parse,
   parseTask,
   runBody,

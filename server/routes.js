@@ -8,6 +8,7 @@ const { explain } = require('../lib/bench/sentences.js');
 const { EXPERIMENTS } = require('../lib/experiments/index.js');
 const { tripsOf } = require('../lib/measure/statistics.js');
 const { sourceOf } = require('../lib/experiments/documents.js');
+const { checkExtent, reasonOf } = require('../lib/terminal/files.js');
 const { Answers } = require('./answers.js');
 const { Comparisons } = require('./comparisons.js');
 const { MAX_BODY_BYTES } = require('./connections.js');
@@ -164,8 +165,16 @@ function routes({ runs, traces, lessons, pitfalls, catalogue }) {
       throw new HttpError(413, 'ERR_TOO_LARGE', 'Request body must be at most 16 KiB.');
     next();
   });
-  router.use(express.json({ limit: MAX_BODY_BYTES, strict: false, inflate: false, verify: schema.checkDepth }));
+  router.use(express.json({ limit: MAX_BODY_BYTES, strict: false, inflate: false }));
   router.use(oneATurn()); // to look at a body may take a millisecond, and many may arrive in one turn
+  router.use(({ body }, _response, next) => {
+    try {
+      checkExtent(body); // zod takes milliseconds for values inside values inside values
+    } catch (error) {
+      throw new HttpError(400, 'ERR_JSON', `Request body is refused: ${reasonOf(error)}.`);
+    }
+    next();
+  });
 
   router.get('/mechanisms', async (_request, response) => {
     const { running, runningKind } = runs;

@@ -17,7 +17,6 @@ const { logToStandardError } = require('./log.js');
 const { oneATurn } = require('./one-a-turn.js');
 const { Opening } = require('./opening.js');
 const { Pitfalls } = require('./pitfalls.js');
-const { MOST_NESTED } = require('./request-schema.js');
 const { routes } = require('./routes.js');
 const { defaultFolder } = require('./run-store.js');
 const { Runs } = require('./runs.js');
@@ -75,9 +74,6 @@ function httpErrorOf(error) {
   if (error instanceof CrossingsError) return new HttpError(500, error.code, error.message);
   const { type, status } = error ?? {};
   if (type === 'entity.parse.failed') return new HttpError(400, 'ERR_JSON', 'Request body must be valid JSON.');
-  if (type === 'entity.nested')
-    return new HttpError(400, 'ERR_JSON', `Request body must not be nested more than ${MOST_NESTED} levels deep.`);
-  if (type === 'charset.unsupported') return new HttpError(415, 'ERR_CHARSET', 'Request body must be UTF-8.');
   if (status >= 400 && status < 500) return new HttpError(status, 'ERR_REQUEST', 'Malformed request.');
   return null;
 }

@@ -144,21 +144,13 @@ test('50 new connections do not wait for thousands of answers to 100 others with
 
 // zod and the sentence about it took 10 ms.
 test.each([
-  ['lists in lists', 'utf-8', '['.repeat(8000) + ']'.repeat(8000)],
-  [
-    'lists in lists, beside a text of brackets',
-    'utf-8',
-    `["${']'.repeat(5000)}",${'['.repeat(5000)}${']'.repeat(5000)}]`,
-  ],
-  ['lists in lists with quotes in texts', 'utf-8', `${'["\\"]",'.repeat(1500)}0${']'.repeat(1500)}`],
-  ['another encoding', 'utf-7', '{}'],
-])('a body of %s is refused before it is examined', async (_, charset, body) => {
-  const credentials = head('POST', '/api/runs').replace('/json', `/json; charset=${charset}`);
+  ['lists in lists', '['.repeat(8000) + ']'.repeat(8000)],
+  ['lists in lists, beside a text of brackets', `["${']'.repeat(5000)}",${'['.repeat(5000)}${']'.repeat(5000)}]`],
+])('a body of %s is refused before it is examined', async (_, body) => {
   const length = `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
-  const answer = await exchange(lab.port, `${credentials}${length}${body}`);
-  const [status, sentence] = charset === 'utf-8' ? [400, 'nested more than 32 levels deep'] : [415, 'must be UTF-8'];
-  expect(statusesIn(answer)).toEqual([status]);
-  expect(answer).toContain(sentence);
+  const answer = await exchange(lab.port, `${head('POST', '/api/runs')}${length}${body}`);
+  expect(statusesIn(answer)).toEqual([400]);
+  expect(answer).toContain('it is nested more than 64 levels deep');
 });
 
 // To parse 15 KB of escapes that are not UTF-8 took 50 ms.

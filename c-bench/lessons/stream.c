@@ -4,7 +4,6 @@
 
 #include "output.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

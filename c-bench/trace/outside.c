@@ -170,8 +170,9 @@ void print_sharing(const struct tracee *tracee, uint64_t address) {
     struct mapping mapping;
     if (!find_mapping(tracee, address, &mapping)) {
         if (looks > 0)
-            return;                                                      /* it is not there */
-        mapping = (struct mapping){.shared = true, .path = "/dev/zero"}; /* any file */
+            return;
+        /* Not found because this snapshot looks at no more: it may be shared with anybody. */
+        mapping = (struct mapping){.shared = true, .path = "/dev/zero"};
     }
     if (!mapping.shared || mapping.path[0] != '/')
         return;
