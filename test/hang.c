@@ -320,19 +320,103 @@ static void *serve_faults(void *page) {
     return NULL;
 }
 
-/* Writes from memory that is not there until another thread copies a page into it. */
-static void write_from_served_page(void) {
-    char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/* Memory of which the first pages are not there until another thread copies the last one into each. */
+static char *serve_pages(size_t count) {
+    size_t bytes = count * 4096;
+    char *pages = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     pthread_t thread;
     faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-    struct uffdio_register memory = {.range = {(uintptr_t)page, 4096}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+    struct uffdio_register memory = {.range = {(uintptr_t)pages, bytes}, .mode = UFFDIO_REGISTER_MODE_MISSING};
     if (faults < 0 || ioctl(faults, UFFDIO_API, &(struct uffdio_api){.api = UFFD_API}) ||
         ioctl(faults, UFFDIO_REGISTER, &memory))
         exit(3);
-    strcpy(page + 4096, "served\n");
-    pthread_create(&thread, NULL, serve_faults, page + 4096);
-    if (write(STDOUT_FILENO, page, 7) != 7)
+    strcpy(pages + bytes, "served\n");
+    pthread_create(&thread, NULL, serve_faults, pages + bytes);
+    return pages;
+}
+
+static void write_from_served_page(void) {
+    if (write(STDOUT_FILENO, serve_pages(1), 7) != 7)
         exit(2);
+}
+
+/* A socket that listens on 127.0.0.1. */
+static int listen_at(struct sockaddr_in *address) {
+    int server = socket(AF_INET, SOCK_STREAM, 0);
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    if (bind(server, (struct sockaddr *)address, sizeof *address) || listen(server, 1000) ||
+        getsockname(server, (struct sockaddr *)address, &(socklen_t){sizeof *address}))
+        exit(2);
+    return server;
+}
+
+static void *ask_for_error(void *fd) {
+    int error;
+    while (getsockopt(*(int *)fd, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){sizeof error}) == 0)
+        usleep(500);
+    return NULL;
+}
+
+/* While the kernel waits for a page, it keeps the socket locked. */
+static void send_from_served_pages(void) {
+    enum { PAGES = 200 };
+    struct sockaddr_in address;
+    int server = listen_at(&address), fd = socket(AF_INET, SOCK_STREAM, 0);
+    const char *pages = serve_pages(PAGES);
+    pthread_t thread;
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address))
+        exit(2);
+    pthread_create(&thread, NULL, ask_for_error, &fd);
+    for (size_t i = 0; i < PAGES; i++)
+        send(fd, pages + i * 4096, 4096, MSG_DONTWAIT);
+    close(server);
+}
+
+static void *duplicate(void *fd) {
+    while (dup2(*(int *)fd, *(int *)fd + 1) >= 0)
+        continue;
+    return NULL;
+}
+
+/* A socket that has sent what nobody reads, and lingers for ten minutes. */
+static int open_lingering(const struct sockaddr_in *server) {
+    static const char bytes[1 << 22]; /* more than the kernel takes */
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){1, 600}, sizeof(struct linger)) ||
+        connect(fd, (const struct sockaddr *)server, sizeof *server))
+        exit(2);
+    while (send(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
+        continue;
+    return fd;
+}
+
+static void *close_both(void *fd) {
+    usleep(1000);
+    syscall(SYS_close_range, *(int *)fd, *(int *)fd + 1, 0); /* it may wait, until the process ends */
+    return NULL;
+}
+
+/* Closes a socket while other threads duplicate it. */
+static void close_lingering(const struct sockaddr_in *server) {
+    pthread_t closing, duplicating[4];
+    int fd = open_lingering(server);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&duplicating[i], NULL, duplicate, &fd);
+    pthread_create(&closing, NULL, close_both, &fd);
+    for (int i = 0; i < 4; i++)
+        pthread_join(duplicating[i], NULL);
+    exit(0);
+}
+
+static void close_lingering_sockets(void) {
+    struct sockaddr_in address;
+    listen_at(&address);
+    for (int i = 0; i < 200; i++) {
+        pid_t child = fork();
+        if (child == 0)
+            close_lingering(&address);
+        waitpid(child, NULL, 0);
+    }
 }
 
 static void start_threads(void) {
@@ -386,6 +470,8 @@ int main(int argument_count, char **arguments) {
         {"end-first-thread-with-pipe", end_first_thread_with_pipe},
         {"lock-many-files", lock_many_files},
         {"write-from-served-page", write_from_served_page},
+        {"send-from-served-pages", send_from_served_pages},
+        {"close-lingering-sockets", close_lingering_sockets},
         {"start-threads", start_threads},
         {"fork-for-ever", fork_for_ever},
         {"call-often", call_often},

@@ -172,3 +172,17 @@ describe('a recording has no more than its page opens:', () => {
     expect(recorder.unrecorded).toBe(0); // no calls
   });
 });
+
+(allowed && canServe ? test : test.skip)('nor is a socket that waits for such memory', () => {
+  const { events } = traced('send-from-served-pages', ['--timeout', '20']);
+  expect(events.at(-1)).toMatchObject({ type: 'end', why: 'exited', status: 0 });
+});
+
+// readlink() in /proc was the last to use the socket, so it waited for ten minutes, with all signals blocked.
+(allowed ? test : test.skip)(
+  'a socket that lingers and is closed while it is looked at does not stop the tracer',
+  () => {
+    const { events } = traced('close-lingering-sockets');
+    expect(events.at(-1)).toMatchObject({ type: 'end', why: 'exited', status: 0 });
+  },
+);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_DESCRIPTORS 1024 /* listed per process */
@@ -36,7 +35,7 @@ static void print(const struct tracee *tracee, int fd, bool full) {
     struct stat status, link;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tracee->tid, fd);
     ssize_t length = readlink(path, target, sizeof target - 1);
-    if (length < 0 || stat(path, &status) || lstat(path, &link))
+    if (length < 0 || stat_cached(path, &status) || lstat(path, &link))
         return;
     target[length] = '\0';
     event_open(NULL);
@@ -48,7 +47,8 @@ static void print(const struct tracee *tracee, int fd, bool full) {
         /* The mode of the link is the mode that the file was opened with. */
         event_string("access", link.st_mode & S_IRUSR ? link.st_mode & S_IWUSR ? "rw" : "r" : "w");
         event_integer("mode", status.st_mode & S_IFMT);
-        print_info(tracee, fd);
+        if (strcmp(target, "anon_inode:[eventpoll]") != 0 || !may_wait_for_page()) /* epoll_wait() keeps it locked */
+            print_info(tracee, fd);
         if (S_ISSOCK(status.st_mode))
             print_socket(tracee, fd, status.st_ino);
     }

@@ -33,8 +33,15 @@ static void on_signal(int signal) {
         interrupted = 1;
 }
 
+/* The tick is never blocked: whatever looks at a socket in /proc, even readlink(), may be the last to use it, and then
+ * waits for as long as the socket lingers, or until a signal comes. Only a wait for the program ends by it. */
+static void admit_tick(bool ends_waits) {
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_signal, .sa_flags = ends_waits ? 0 : SA_RESTART}, NULL);
+}
+
 void admit_signals(bool admitted) {
     sigprocmask(admitted ? SIG_UNBLOCK : SIG_BLOCK, &own_signals, NULL);
+    admit_tick(admitted);
 }
 
 /* The parent of a process, by its stat file: "PID (NAME) STATE PARENT ..."; 0 if it has ended. */
@@ -77,8 +84,8 @@ static void inherit(pid_t child, void *context) {
 }
 
 void prepare_ending(void) {
-    static const int signals[] = {SIGALRM, SIGUSR1, SIGINT, SIGTERM, SIGHUP};
-    size_t count = front->in_step ? 1 : sizeof signals / sizeof *signals;
+    static const int signals[] = {SIGUSR1, SIGINT, SIGTERM, SIGHUP};
+    size_t count = front->in_step ? 0 : sizeof signals / sizeof *signals;
     struct itimerval tick = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
     limit_ns = monotonic_ns() + limits->seconds * 1000000000ULL;
     sigemptyset(&own_signals);

@@ -9,7 +9,6 @@
 #include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,7 +95,7 @@ void print_exec(const struct tracee *tracee, uint64_t seen_ns) {
     print_name(tracee);
     event_string("program", target);
     print_command_line(tracee);
-    if (stat(path, &status) == 0 && status.st_mode & S_ISUID) {
+    if (stat_cached(path, &status) == 0 && status.st_mode & S_ISUID) {
         event_integer("owner", status.st_uid);
         event_integer("user", (uint64_t)tracee_status(tracee, "Uid"));
     }

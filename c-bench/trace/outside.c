@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #define F_OFD_SETLKW_NUMBER 38 /* some headers do not declare it */
@@ -108,7 +107,7 @@ static bool has_open(const char *pid, const struct mapping *wanted) {
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && !found && may_look() && (entry = readdir(folder));) {
         snprintf(path, sizeof path, "/proc/%.16s/fd/%.16s", pid, entry->d_name);
-        found = is_number(entry->d_name) && stat(path, &status) == 0 && is_file_of(&status, wanted);
+        found = is_number(entry->d_name) && stat_cached(path, &status) == 0 && is_file_of(&status, wanted);
     }
     if (folder)
         closedir(folder);
@@ -134,7 +133,7 @@ static bool has_other_name(const struct tracee *tracee, const struct mapping *ma
     struct stat status;
     snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", (int)tracee->tid, (unsigned long long)mapping->first,
              (unsigned long long)mapping->end);
-    if (stat(path, &status) == 0)
+    if (stat_cached(path, &status) == 0)
         return status.st_nlink > 0;
     snprintf(path, sizeof path, "%s", mapping->path);
     *strrchr(path, '/') = '\0';
@@ -268,7 +267,7 @@ static void find_holders(const struct tracee *tracee, struct lock *locks, int co
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && held.count < MAX_HOLDERS && may_look() && (entry = readdir(folder));) {
         snprintf(path, sizeof path, "/proc/%d/fd/%.16s", (int)tracee->tid, entry->d_name);
-        if (!is_number(entry->d_name) || stat(path, &status) || status.st_ino != held.file.st_ino ||
+        if (!is_number(entry->d_name) || stat_cached(path, &status) || status.st_ino != held.file.st_ino ||
             status.st_dev != held.file.st_dev ||
             !mark_held(tracee, entry->d_name, held.kind, status.st_ino, locks, count))
             continue;
@@ -302,7 +301,7 @@ void print_locks(const struct tracee *tracee, const char *call) {
     char path[64];
     struct stat file;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tracee->tid, (int)tracee->arguments[0]);
-    if ((!whole && command != F_SETLKW && command != F_OFD_SETLKW_NUMBER) || stat(path, &file))
+    if ((!whole && command != F_SETLKW && command != F_OFD_SETLKW_NUMBER) || stat_cached(path, &file))
         return;
     if (held.kind != kind || held.file.st_ino != file.st_ino || held.file.st_dev != file.st_dev)
         find_locks(kind, &file);

@@ -123,6 +123,8 @@ static void print_ends(int copy, uint64_t inode) {
         event_integer("listens", 1);
     if (has_time_limit(copy))
         event_integer("limited", 1);
+    if (may_wait_for_page()) /* send() keeps the socket locked, and the calls below lock it */
+        return;
     if (getsockname(copy, &address.any, &length) == 0)
         print_address("local", &address, length);
     length = sizeof address;

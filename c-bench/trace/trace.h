@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* A traced thread; a process with one thread is one of these. */
@@ -83,6 +84,8 @@ const struct tracee *shown_thread(pid_t pid);
 
 /* Call first at the entry of each system call: it may be the one that makes a userfaultfd. */
 void note_userfaultfd(const struct tracee *tracee);
+/* True after that: a system call may wait for a thread that is stopped, and keep what it uses locked meanwhile. */
+bool may_wait_for_page(void);
 /* Read `bytes` bytes of its memory. Returns the number of bytes read. */
 size_t tracee_read(const struct tracee *tracee, uint64_t address, void *target, size_t bytes);
 /* Read a string of at most `bytes` - 1 bytes. */
@@ -98,6 +101,9 @@ long tracee_status(const struct tracee *tracee, const char *key);
 void tracee_mask(const struct tracee *tracee, const char *key, char mask[20]);
 /* Its name, of at most 15 bytes. */
 void tracee_name(const struct tracee *tracee, char name[16]);
+/* Like stat(2) for a file of its in /proc, with the mode, user, number of names, inode and device only. It does not ask
+ * the file system, which may be on a network, or be served (FUSE) by a process that this tracer has stopped. */
+int stat_cached(const char *path, struct stat *status);
 
 /* ---- descriptors.c: what descriptors refer to ---- */
 
