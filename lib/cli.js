@@ -13,7 +13,7 @@ const { EXPERIMENT_COMMANDS } = require('./experiments/commands.js');
 const { doctorCommand } = require('./doctor.js');
 const { lessonCommand } = require('./lessons/command.js');
 const { pitfallCommand } = require('./lessons/pitfall-command.js');
-const { SIGNALS, endBySignal, statusOf, stopListening } = require('./terminal/signals.js');
+const { SIGNALS, endBySignal, statusOf, stopListening, withoutListeners } = require('./terminal/signals.js');
 const { traceCommand } = require('./trace/command.js');
 const { gatesCommand } = require('./trace/gates/command.js');
 
@@ -124,7 +124,7 @@ function buildProgram(commands, signal) {
 }
 
 /** @param {string} sentence */
-const report = (sentence) => process.stderr.write(`${sentence}\n`);
+const report = (sentence) => withoutListeners(() => process.stderr.write(`${sentence}\n`));
 
 /**
  * The command that the arguments name, and its words: "crossings bench node".

@@ -6,7 +6,7 @@ const { resolve } = require('node:path');
 const { Command, Option } = require('commander');
 const { CrossingsError } = require('../lib/channel/errors.js');
 const { readWholeNumber, refuse } = require('../lib/terminal/arguments.js');
-const { statusOf } = require('../lib/terminal/signals.js');
+const { endBySignalInTerminal, statusOf } = require('../lib/terminal/signals.js');
 
 const DEFAULT_PORT = 7411;
 
@@ -52,17 +52,18 @@ function printer(fd, signal) {
 /**
  * Starts the server on the given port; without one, on the usual port or any free one.
  * @param {{port?: number, data?: string, allowEmbedding?: string[]}} options
+ * @param {AbortSignal} signal ends what it waits for
  * @param {Report} report
  */
-async function start({ port, data: dataFolder, allowEmbedding: embedders }, report) {
+async function start({ port, data: dataFolder, allowEmbedding: embedders }, signal, report) {
   // Loaded only here: no other command needs a web server.
   const { startServer } = require('./server.js');
   try {
-    return await startServer({ port: port ?? DEFAULT_PORT, dataFolder, embedders });
+    return await startServer({ port: port ?? DEFAULT_PORT, dataFolder, embedders, signal });
   } catch (error) {
     const taken = error instanceof CrossingsError && error.code === 'ERR_PORT_IN_USE';
     if (!taken || port !== undefined) throw error;
-    const lab = await startServer({ port: 0, dataFolder, embedders });
+    const lab = await startServer({ port: 0, dataFolder, embedders, signal });
     report(`Port ${DEFAULT_PORT} is in use, perhaps by another lab; using port ${lab.port} instead.`);
     return lab;
   }
@@ -97,6 +98,7 @@ async function writeCopy(folder, runs, signal, report) {
 
 /** @param {{port?: number, open: boolean, data?: string, allowEmbedding?: string[], export?: string}} options @param {AbortSignal} signal */
 async function lab(options, signal) {
+  endBySignalInTerminal(signal);
   const report = printer(2, signal);
   if (options.export !== undefined) return writeCopy(options.export, options.data, signal, report);
   const { whyNoPrograms } = require('./server.js');
@@ -105,7 +107,7 @@ async function lab(options, signal) {
     report(
       `${missing} Nothing can be recorded or measured here: the lab shows only the recordings and runs that it includes.`,
     );
-  const server = missing === null ? await start(options, report) : await startCopy(options, signal);
+  const server = missing === null ? await start(options, signal, report) : await startCopy(options, signal);
   printer(1, signal)(server.address);
   if (options.open && process.stdout.isTTY && !process.env.CI) await openBrowser(server.browserAddress, report);
   if (!signal.aborted) await once(signal, 'abort');

@@ -181,6 +181,7 @@ function recordedMechanisms() {
  * @param {string[]} [options.embedders] origins whose pages may show a moment of a recording in a frame
  * @param {import('pino').Logger} [options.log] default: on standard error
  * @param {Partial<typeof import('./runs.js').LIMITS_MS>} [options.limitsMs] of a run, by effort
+ * @param {AbortSignal} [options.signal] ends the start
  */
 async function startServer({
   port: requestedPort,
@@ -188,10 +189,11 @@ async function startServer({
   embedders = [],
   log: given,
   limitsMs,
+  signal,
 }) {
   const { log, flushed } = given ? { log: given, flushed: () => {} } : logToStandardError();
   const catalogue =
-    whyNoPrograms() === null ? (await listMechanisms()).filter(({ special }) => !special) : recordedMechanisms();
+    whyNoPrograms() === null ? (await listMechanisms(signal)).filter(({ special }) => !special) : recordedMechanisms();
   const token = randomBytes(32).toString('base64url');
   const opening = new Opening();
   const runs = new Runs(dataFolder, log, limitsMs);

@@ -168,6 +168,44 @@ os.kill(feeder, 9)`;
     });
 });
 
+// Its guard cleaned up after SIGTERM only.
+test.each(/** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGHUP', 'SIGTERM']))(
+  'the folder of a program is removed although all of its processes get %s',
+  async (signal) => {
+    const folder = mkdtempSync('/tmp/crossings-removed-');
+    const sleep = sleepOfOwn();
+    const args = ['--confine', '--no-namespaces', '--exec', '--', ...sleep.split(' ')];
+    const outer = spawn(lessons, args, { stdio: 'ignore', env: { ...process.env, TMPDIR: folder } });
+    await until(() => running(sleep).length > 0);
+    const guard = readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, 'utf8');
+    const pids = [Number(outer.pid), Number(guard), ...running(sleep).map(Number)];
+    for (const pid of pids) process.kill(pid, signal);
+    await until(() => readdirSync(folder).length === 0);
+    rmSync(folder, { recursive: true });
+  },
+);
+
+// nftw() removed only what it found by a path that is not too long, and could not look into a folder that the program had closed.
+test.each([
+  ['nests folders more deeply than a path can be', "for i in range(40): os.mkdir('n' * 250); os.chdir('n' * 250)"],
+  [
+    'closes its folders to itself',
+    "os.makedirs('a/b'); open('a/b/c', 'w'); os.chmod('a/b', 0); os.chmod('a', 0o100); os.chmod('.', 0o500)",
+  ],
+])('the folder of a program is removed although it %s', (_, script) => {
+  const folder = mkdtempSync('/tmp/crossings-removed-');
+  const own = join(folder, 'lessons');
+  copyFileSync(lessons, own);
+  chmodSync(folder, 0o777);
+  const asUser = process.getuid?.() === 0 ? ['setpriv', '--reuid', '65534', '--clear-groups'] : [];
+  const [command, ...args] = [...asUser, own, '--confine', '--exec', '--', 'python3', '-c', `import os\n${script}`];
+  const { stdout } = spawnSync(command, args, { ...quick, env: { ...process.env, TMPDIR: folder } });
+  const left = readdirSync(folder);
+  spawnSync('rm', ['-rf', folder]);
+  expect(of(eventsOf(stdout), 'ended')).toEqual([expect.objectContaining({ how: 'exited', status: 0 })]);
+  expect(left).toEqual(['lessons']);
+});
+
 // Root could, also without its capabilities. The limit of processes is in there.
 test('a program in namespaces can change nothing in /proc', () => {
   const script = 'for file in /proc/sys/kernel/pid_max /proc/self/oom_score_adj; do test -w $file && echo $file; done';

@@ -419,6 +419,17 @@ static void close_lingering_sockets(void) {
     }
 }
 
+/* 40,000 descriptors, of 40 processes. */
+static void open_many(void) {
+    for (int i = 0; i < 1000; i++)
+        if (dup(0) < 0)
+            exit(2);
+    for (int i = 0; i < 39; i++)
+        if (fork() == 0)
+            break;
+    pause();
+}
+
 static void start_threads(void) {
     pthread_t threads[64];
     for (int i = 0; i < 64; i++)
@@ -472,6 +483,7 @@ int main(int argument_count, char **arguments) {
         {"write-from-served-page", write_from_served_page},
         {"send-from-served-pages", send_from_served_pages},
         {"close-lingering-sockets", close_lingering_sockets},
+        {"open-many", open_many},
         {"start-threads", start_threads},
         {"fork-for-ever", fork_for_ever},
         {"call-often", call_often},

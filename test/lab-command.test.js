@@ -19,6 +19,7 @@ const {
 const net = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
+const { startServer } = require('../server/server.js');
 const { clientOf, descendantsOf, hasEnded } = require('./lab.js');
 const { cli, leftovers, root, start, until, untilNothingIsLeft } = require('./support.js');
 
@@ -31,6 +32,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const leftOpen = [];
 afterEach(async () => {
   for (const close of leftOpen.splice(0)) await close();
+});
+
+// It waited for the list of mechanisms, although a signal had told it to end.
+test('a signal ends the start of a server', async () => {
+  const started = startServer({ port: 0, dataFolder: folder, signal: AbortSignal.abort('SIGTERM') });
+  leftOpen.push(async () => (await started.catch(() => undefined))?.close());
+  await expect(started).rejects.toBe('SIGTERM');
 });
 
 /** Start it and wait for its address. @param {string[]} args */

@@ -186,3 +186,14 @@ describe('a recording has no more than its page opens:', () => {
     expect(events.at(-1)).toMatchObject({ type: 'end', why: 'exited', status: 0 });
   },
 );
+
+// It listed all of them, again and again, and admitted no signal for half a minute.
+(allowed ? test : test.skip)('of very many descriptors, a snapshot lists some of each process', () => {
+  const { events } = traced('open-many', ['--timeout', '4']);
+  const snapshot = events.find(({ type, why }) => type === 'snapshot' && why === 'timeout');
+  /** @type {number[]} */
+  const listed = snapshot?.tasks.map((/** @type {any} */ { descriptors }) => descriptors.length);
+  expect(listed).toHaveLength(40);
+  expect(Math.min(...listed)).toBe(1);
+  expect(listed.reduce((sum, count) => sum + count)).toBeLessThan(20_000);
+});

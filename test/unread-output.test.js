@@ -142,22 +142,22 @@ describeWithPython('a lab in a stopped terminal', () => {
   }
 
   test.each([
-    ['012', 2, '130'],
-    ['012', 15, '143'],
-    ['2', 15, '143'],
+    ['012', 2, '-2'],
+    ['012', 15, '-15'],
+    ['2', 15, '143'], // the others are pipes
   ])('as %s ends at the first signal %i, with status %s', async (fds, signal, status) => {
     expect(await endOf(fds, signal)).toBe(status);
   });
 
   test.each(['early', 'port'])('ends at the first signal if the terminal was stopped before (%s)', async (when) => {
-    expect(await endOf('012', 15, ['', '', when])).toBe('143');
+    expect(await endOf('012', 15, ['', '', when])).toBe('-15');
   });
 
   // Where nobody else may open the terminal, a thread of the lab waits for it, and the lab ends by the signal itself.
   const testAsRoot = process.getuid?.() === 0 ? test : test.skip;
   testAsRoot.each([
-    ['su', '', '143'],
-    ['su, stopped before', 'early', '143'],
+    ['su', '', '-15'],
+    ['su, stopped before', 'early', '-15'],
     ['su -c', '', '-15'],
     ['su -c, stopped before', 'early', '-15'],
     ['su -c, stopped before, the port is taken', 'port', '-15'],
@@ -166,12 +166,40 @@ describeWithPython('a lab in a stopped terminal', () => {
   });
 });
 
-/** Runs a Python script with a command as its arguments. @param {string} script @param {string[]} args of the command line */
-function runPython(script, args) {
-  const command = [process.execPath, join(root, 'server', 'cli.js'), ...args];
+/** Runs a Python script with a command as its arguments. @param {string} script @param {string[]} args of the command line @param {string[]} first arguments */
+function runPython(script, args, first = []) {
+  const command = [...first, process.execPath, join(root, 'server', 'cli.js'), ...args];
   const { stdout } = spawnSync('python3', ['-c', script, ...command], { encoding: 'utf8', timeout: 50_000 });
   return stdout.trim();
 }
+
+// Starts a lab in a stopped terminal, where it has to say that its port is taken, or that the disk is full, and prints how it ends after a signal.
+const FAILING_LAB = `
+import os, pty, socket, subprocess, sys, termios, time
+what, *command = sys.argv[1:]
+terminal, end = pty.openpty()
+termios.tcflow(end, termios.TCOOFF)
+taken = socket.create_server(('127.0.0.1', 0))
+if what == 'port': command += ['--port', str(taken.getsockname()[1])]
+full = os.open('/dev/full', os.O_WRONLY)
+streams = {'stdin': end, 'stdout': full if what == 'disk' else end, 'stderr': end}
+lab = subprocess.Popen(command, start_new_session=True, **streams)
+deadline = time.monotonic() + 30
+blocked = lambda: 'tty' in open(f'/proc/{lab.pid}/wchan').read() or 'woken' in open(f'/proc/{lab.pid}/wchan').read()
+while time.monotonic() < deadline and lab.poll() is None and not blocked(): time.sleep(0.05)
+lab.terminate()
+try: print(lab.wait(20))
+except subprocess.TimeoutExpired:
+    lab.kill()
+    print('did not end')
+`;
+
+(hasPython ? test : test.skip).each(['port', 'disk'])(
+  'a lab that fails in a stopped terminal ends at the first signal (%s)',
+  (what) => {
+    expect(runPython(FAILING_LAB, ['lab', '--no-open', '--data', folder], [what])).toBe('-15');
+  },
+);
 
 // The pipe is full, and its reader reads nothing. As a shell has made it, its writes wait.
 const FULL_PIPE = `

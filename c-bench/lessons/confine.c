@@ -170,11 +170,11 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
 }
 
 __attribute__((noreturn)) static void be_guard(const struct confinement *how, pid_t owner, const char *folder) {
+    static const int handled[] = {SIGTERM, SIGINT, SIGHUP, SIGCONT, SIGUSR1};
     sigset_t signals;
     sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGCONT);
-    sigaddset(&signals, SIGUSR1);
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+        sigaddset(&signals, handled[i]);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN); /* a reader that has ended must not keep the guard from cleaning up */
     /* SIGCONT: somebody may have stopped the guard, and then no other signal that it can handle lets it clean up. */

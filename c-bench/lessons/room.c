@@ -1,10 +1,12 @@
 /* Sets the limits of a program; makes and removes its folder. */
 #include "room.h"
 
+#include "../common/clock.h"
 #include "names.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 
 #define MAX_FILE_BYTES (64 << 20)
 #define MAX_FILES 256
+#define PATIENCE_NS 3000000000ULL /* with a folder that cannot be removed */
 
 bool name_room(char *folder, size_t bytes) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -34,14 +37,86 @@ bool make_room(const char *folder) {
     return mkdir(folder, 0700) == 0;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place) {
-    (void)status, (void)kind, (void)place;
-    remove(path);
-    return 0;
+/* Opens a folder of the program, whatever mode it has given it. -1: it is no folder, or on another file system. */
+static int open_folder(int parent, const char *name, dev_t device) {
+    char link[40];
+    struct stat status;
+    int place = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), fd = -1;
+    if (place < 0)
+        return -1;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", place);
+    if (fstat(place, &status) == 0 && (device == 0 || status.st_dev == device) && chmod(link, 0700) == 0)
+        fd = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    close(place);
+    return fd;
 }
 
+static bool is_itself_or_parent(const char *name) {
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static bool remove_one(int parent, const char *name) {
+    return unlinkat(parent, name, 0) == 0 || unlinkat(parent, name, AT_REMOVEDIR) == 0;
+}
+
+/* Moves what is in a folder into the room, under new names. Returns false if nothing could be moved or removed. */
+static bool empty(int fd, int room, dev_t device) {
+    static unsigned int names;
+    char name[40];
+    bool changed = false;
+    DIR *folder = fdopendir(fd);
+    if (!folder)
+        close(fd);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (is_itself_or_parent(entry->d_name))
+            continue;
+        if (remove_one(fd, entry->d_name)) {
+            changed = true;
+            continue;
+        }
+        int inner = open_folder(fd, entry->d_name, device); /* only who may write to a folder may move it */
+        snprintf(name, sizeof name, "crossings-%d-%u", (int)getpid(), names++);
+        changed |= renameat(fd, entry->d_name, room, name) == 0;
+        if (inner >= 0)
+            close(inner);
+    }
+    if (folder)
+        closedir(folder);
+    return changed;
+}
+
+/* Removes what can be removed at once, and brings the rest one level up. Returns false if that changed nothing. */
+static bool clear(DIR *room, dev_t device) {
+    bool changed = false;
+    int fd = dirfd(room);
+    rewinddir(room);
+    for (struct dirent *entry; (entry = readdir(room));) {
+        if (is_itself_or_parent(entry->d_name))
+            continue;
+        if (remove_one(fd, entry->d_name)) {
+            changed = true;
+            continue;
+        }
+        int inner = open_folder(fd, entry->d_name, device);
+        changed |= inner >= 0 && empty(inner, fd, device);
+        remove_one(fd, entry->d_name);
+    }
+    return changed;
+}
+
+/* Level by level, because folders can be nested more deeply than a path or the stack permits. */
 void remove_room(const char *folder) {
-    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    uint64_t patience_ns = monotonic_ns() + PATIENCE_NS;
+    struct stat status;
+    int fd = open_folder(AT_FDCWD, folder, 0);
+    DIR *room = fd < 0 || fstat(fd, &status) ? NULL : fdopendir(fd);
+    while (room && clear(room, status.st_dev) && monotonic_ns() < patience_ns)
+        continue;
+    if (room)
+        closedir(room);
+    else if (fd >= 0)
+        close(fd);
+    rmdir(folder);
     remove_names();
 }
 

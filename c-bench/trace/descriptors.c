@@ -63,13 +63,13 @@ void print_full_descriptor(const struct tracee *tracee, int fd) {
     print(tracee, fd, !front->in_step);
 }
 
-void print_all_descriptors(const struct tracee *tracee, const char *key) {
+int print_all_descriptors(const struct tracee *tracee, const char *key, int most) {
     char path[64];
-    int count = 0, last = -1;
+    int count = 0, last = -1, limit = most < MAX_DESCRIPTORS ? most : MAX_DESCRIPTORS;
     snprintf(path, sizeof path, "/proc/%d/fd", (int)tracee->tid);
     DIR *folder = opendir(path);
     event_array(key);
-    for (struct dirent *entry; folder && (entry = readdir(folder)) && count < MAX_DESCRIPTORS;) {
+    for (struct dirent *entry; folder && (entry = readdir(folder)) && count < limit;) {
         if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
             continue;
         last = atoi(entry->d_name); /* in ascending order */
@@ -77,8 +77,9 @@ void print_all_descriptors(const struct tracee *tracee, const char *key) {
         count++;
     }
     event_array_close();
-    if (count == MAX_DESCRIPTORS)
+    if (count == limit)
         event_integer("listedTo", (uint64_t)last);
     if (folder)
         closedir(folder);
+    return count;
 }

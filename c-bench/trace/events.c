@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define MAX_LISTED 16384 /* descriptors in a snapshot: the tracer admits no signal meanwhile */
+
 static void begin(const char *type, const struct tracee *tracee) {
     event_begin(type);
     event_integer("pid", (uint64_t)tracee->pid);
@@ -99,7 +101,7 @@ void print_exec(const struct tracee *tracee, uint64_t seen_ns) {
         event_integer("owner", status.st_uid);
         event_integer("user", (uint64_t)tracee_status(tracee, "Uid"));
     }
-    print_all_descriptors(tracee, "descriptors");
+    print_all_descriptors(tracee, "descriptors", MAX_LISTED);
     event_end();
 }
 
@@ -125,7 +127,8 @@ static void print_futex(const struct tracee *tracee) {
         print_sharing(tracee, tracee->arguments[0]);
 }
 
-static void print_task(const struct tracee *tracee) {
+/* `left`: how many descriptors may be listed. */
+static void print_task(const struct tracee *tracee, int *left) {
     char state[2] = {tracee_state(tracee), '\0'};
     event_open(NULL);
     event_integer("pid", (uint64_t)tracee->pid);
@@ -150,11 +153,12 @@ static void print_task(const struct tracee *tracee) {
         print_signals(tracee);
     }
     if (shown_thread(tracee->pid) == tracee)
-        print_all_descriptors(tracee, "descriptors");
+        *left -= print_all_descriptors(tracee, "descriptors", *left > 0 ? *left : 1);
     event_close();
 }
 
 void print_snapshot(const char *why, uint64_t dropped, uint64_t now_ns) {
+    int left = MAX_LISTED;
     begin_looking();
     event_begin("snapshot");
     event_string("why", why);
@@ -162,7 +166,7 @@ void print_snapshot(const char *why, uint64_t dropped, uint64_t now_ns) {
     event_integer("dropped", dropped);
     event_array("tasks");
     for (const struct tracee *tracee = next_tracee(NULL); tracee; tracee = next_tracee(tracee))
-        print_task(tracee);
+        print_task(tracee, &left);
     event_array_close();
     event_end();
 }

@@ -23,8 +23,9 @@ const SEND_MS = 0.1;
 function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, timeoutMs) {
   const deadline = now() + timeoutMs;
   const spinMs = wait === 'sleep' ? 0 : spinMicros / 1000;
-  let sendsUntil = now() + SEND_MS;
+  let sendsUntil = 0;
   let isFirst = true;
+  beginPass();
   if (pump.waitsToSend && connection.isOpen) connection.sendHeld(maySend);
   else connection.flush(); // the read position is announced less often
   isFirst = true;
@@ -39,8 +40,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
       // What has been rung may have more to send: over sockets, a doorbell sends one chunk.
       if (ringOthers()) others = otherThan(connection);
       connection.answerDoorbell();
-      isFirst = true;
-      sendsUntil = now() + SEND_MS;
+      beginPass();
       sendMore(); // what waits for room cannot make progress on the event loop while this thread is blocked
       const last = attempt();
       if (last !== PENDING) return last;
@@ -49,7 +49,12 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     }
   } finally {
     connection.announceSleep(0);
-    pump.run();
+    pump.runSoon(); // not now: a handler may receive what comes after this message
+  }
+
+  function beginPass() {
+    isFirst = true;
+    sendsUntil = now() + SEND_MS;
   }
 
   /** A peer may take what is sent as fast as it is sent, and one may fill my ring with what is no message. */
@@ -80,6 +85,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
       pump.sleeps++;
       let leftMs = deadline - now();
       while (!connection.waitForDoorbell(Math.max(0, Math.min(sliceMs(), Math.ceil(leftMs)))) && leftMs > 0) {
+        beginPass(); // whatever is in the ring: its peer may not ring
         sendOnOthers();
         leftMs = deadline - now();
       }

@@ -3,7 +3,7 @@
 // also shows whether the peer is alive. Owns the channel's state, from OPEN to CLOSED (life.js).
 // biome-ignore lint/suspicious/noShadowRestrictedNames: JavaScript's own in most runtimes, and used like them
 const { Atomics, wordsOf } = require('./atomics.js');
-const { callUnreferenced } = require('./clock.js');
+const { callUnreferenced, now } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const {
   CLOSED_WORD,
@@ -17,6 +17,7 @@ const {
 } = require('./layout.js');
 const { CLOSED, CORRUPT, OPEN, PEER_CLOSED, PEER_DIED, errorOf } = require('./life.js');
 const { transferred } = require('./options.js');
+const { showSoon } = require('./owing.js');
 const { AuthRingReader, AuthRingWriter } = require('./ring-auth.js');
 const { RingReader } = require('./ring-reader.js');
 const { RingWriter } = require('./ring-writer.js');
@@ -27,7 +28,8 @@ const FOR_DATA = 1;
 const FOR_ROOM = 2;
 
 const RING_RETRY_MS = 5;
-const MOST_CHUNKS = 16; // of all channels over sockets, when a loop of try calls goes on and on
+const LEAST_SENT = 16; // messages, or chunks over sockets, of all channels, when a loop of try calls goes on and on...
+const SEND_MS = 0.1; // ...or as many as take so long
 const NUMBER_BYTES = 4;
 const EMPTY_WORDS = new Int32Array(0);
 
@@ -73,28 +75,40 @@ function publishAtExit() {
   for (const connection of openConnections) connection.sendAtExit();
 }
 
-/** This thread does not return to the event loop: what its channels would publish at the end of the tick is published now. */
-function publishHeld() {
-  for (const connection of openConnections) connection.flush();
-}
-
 let rotation = 0;
 
-/** The other open connections of this thread, each time from another one on: the first may use up the time of all. @param {Connection} connection */
-function otherThan(connection) {
-  if (openConnections.size < 2) return [];
-  const others = [...openConnections].filter((each) => each !== connection);
-  return others.splice(++rotation % others.length).concat(others);
+/** The open connections of this thread, each time from another one on: the first may use up the time of all. */
+function inRotation() {
+  const all = [...openConnections];
+  return all.splice(++rotation % Math.max(1, all.length)).concat(all);
 }
 
+/** The others. @param {Connection} connection */
+const otherThan = (connection) => (openConnections.size < 2 ? [] : inRotation().filter((each) => each !== connection));
+
 /**
- * This thread is blocked: what its channels would send on the event loop is sent now, if there is room.
+ * This thread does not return to the event loop: what its channels would send there is sent now, if there is room.
  * @param {() => boolean} maySend called for each frame that waits for room; false stops it
  * @param {Connection[]} connections
- * @returns {Connection[]} those that have more to send
+ * @returns {Connection[]} those that have more to send; first those that were not reached
  */
 function sendHeld(maySend, connections) {
-  return connections.filter((connection) => connection.isOpen && connection.sendHeld(maySend));
+  /** @type {Connection[]} */ const reached = [];
+  /** @type {Connection[]} */ const others = [];
+  let isOver = false;
+  let granted = 0;
+  const asks = () => {
+    isOver ||= !maySend();
+    if (!isOver) granted++;
+    return !isOver;
+  };
+  for (const each of connections) {
+    const before = granted;
+    if (!each.isOpen || !each.sendHeld(asks)) continue;
+    if (isOver && granted === before) others.push(each);
+    else reached.push(each);
+  }
+  return others.concat(reached);
 }
 
 /**
@@ -144,6 +158,7 @@ class Connection {
     // Each side signs with the key that the reader of its ring has made.
     this.writer = peer.key === null ? new RingWriter(mine, peer) : new AuthRingWriter(mine, peer, peer.key);
     this.reader = mine.key === null ? new RingReader(mine, peer) : new AuthRingReader(mine, peer, mine.key);
+    this.reader.owe = () => showSoon(this);
     this.#words = wordsOf(mine);
     this.#onDoorbell = onDoorbell;
   }
@@ -258,6 +273,14 @@ class Connection {
   showHeld(maySend) {
     this.showAll();
     return this.#bell.sendHeld?.(maySend) ?? false;
+  }
+
+  /** The reader has not announced its position for a while. */
+  showRest() {
+    this.reader.owes = false;
+    if (!this.isOpen) return;
+    this.reader.announceRest();
+    this.ringForRoom();
   }
 
   /** Do system calls for this peer take long? */
@@ -384,9 +407,9 @@ class Connection {
 
   /** A loop of try calls goes on and on, without the event loop. */
   looped() {
-    publishHeld();
-    let left = MOST_CHUNKS;
-    for (const each of openConnections) each.#bell.sendHeld?.(() => --left > 0);
+    let left = LEAST_SENT;
+    const until = now() + SEND_MS;
+    sendHeld(() => --left > 0 || now() < until, inRotation());
     ringOne();
     ringUnrung();
   }

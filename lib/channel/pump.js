@@ -6,7 +6,7 @@
 //   LOOKING  the lookout polls the ring, in this turn of the event loop or in the next.
 //   ASLEEP   my region announces the sleep, so the peer rings the doorbell.
 const { now } = require('./clock.js');
-const { FOR_DATA, FOR_ROOM, ringOne } = require('./connection.js');
+const { FOR_DATA, FOR_ROOM } = require('./connection.js');
 const { corruptPeer } = require('./errors.js');
 const lookout = require('./lookout.js');
 const turn = require('./turn.js');
@@ -20,7 +20,7 @@ const ASLEEP = 2;
 
 const LOOKS_PER_CHECK = 65536; // unsuccessful calls of a try method, without any progress, before the peer is checked
 const MAX_CHECKS_OMITTED = 64;
-const BYTES_PER_CHECK = 2 ** 26; // received by such calls without finding the ring empty: a million small messages
+const BYTES_PER_CHECK = 2 ** 23; // received by such calls without finding the ring empty: a hundred thousand small messages
 const MAX_UNDECIDED = 100;
 const STEPS_WHEN_STARVED = 6; // one for each place where #serve() may find something to do
 
@@ -210,7 +210,7 @@ class Pump {
     reader.emptyAt = reader.position;
     if (!this.#connection.isOpen) return;
     this.#connection.checkPeer();
-    ringOne();
+    this.#connection.looped();
     if (!this.#wakesSoon) this.#wakeSoon();
   }
 
@@ -273,9 +273,8 @@ class Pump {
       this.#running = wasRunning;
     }
     const isMore = this.#connection.showHeld(maySend);
-    if (this.waitsToSend) return true;
-    this.runSoon(); // it may be asleep until there is room
-    return isMore;
+    this.runSoon(); // it may be asleep until there is room, or look for a position of the peer that the writer knows by now
+    return isMore || this.waitsToSend;
   }
 
   get waitsToSend() {

@@ -62,6 +62,8 @@ class RingReader {
     this.peerMaySleep = !peer.neverSleeps;
     this.position = 0; // of the next frame to read
     this.announced = 0; // the read position that the peer can see
+    this.owes = false; // the rest will be announced soon
+    this.owe = () => {}; // called when that begins; set by the connection
     this.streak = 0; // frames read in a row since the ring was last empty
     this.emptyAt = 0; // the read position at that time, or when the peer was checked since
     this.rung = 0; // the peer's waiting count when its doorbell was last rung
@@ -134,8 +136,8 @@ class RingReader {
 
   /**
    * Store the read position in my region, where the peer can see it. The store takes as long as a small copy, so it is not
-   * done for every message. It is done after every sixteenth of the ring and when the ring is found empty, so that a peer
-   * waiting for room always gets it, and after each frame while announceEach() is on.
+   * done for every message. It is done after every sixteenth of the ring, when the ring is found empty, and soon after the last
+   * message, so that a peer waiting for room always gets it, and after each frame while announceEach() is on.
    */
   #announce() {
     this.announced = this.position;
@@ -249,6 +251,16 @@ class RingReader {
     this.messages++;
     this.payloadBytes += size;
     if (((this.position - this.announced) | 0) >= this.step) this.#announce();
+    else if (!this.owes) this.#owe();
+  }
+
+  #owe() {
+    try {
+      this.owe();
+      this.owes = true;
+    } catch {
+      // The stack is full, but the message was read. The next one tries again.
+    }
   }
 
   /** Drop every view of the memory. */

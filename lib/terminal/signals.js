@@ -1,6 +1,7 @@
 'use strict';
 // The signals that end a command, and the end by one of them.
-const { closeSync } = require('node:fs');
+const { closeSync, fstatSync } = require('node:fs');
+const { isatty } = require('node:tty');
 
 const SIGNALS = /** @type {const} */ ({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 });
 
@@ -9,6 +10,23 @@ const statusOf = (name) => 128 + SIGNALS[/** @type {keyof typeof SIGNALS} */ (na
 
 function stopListening() {
   for (const name of Object.keys(SIGNALS)) process.removeAllListeners(name);
+}
+
+/**
+ * Calls what may block this thread for long, such as a write to a stopped terminal (Ctrl-S). Nothing listens meanwhile, so a signal
+ * ends the process at once.
+ * @template T @param {() => T} call @returns {T}
+ */
+function withoutListeners(call) {
+  const listeners = Object.keys(SIGNALS).flatMap((name) =>
+    process.listeners(/** @type {any} */ (name)).map((each) => ({ name, each })),
+  );
+  stopListening();
+  try {
+    return call();
+  } finally {
+    for (const { name, each } of listeners) process.on(name, /** @type {any} */ (each));
+  }
 }
 
 /**
@@ -26,4 +44,22 @@ function endBySignal(status, name = Object.keys(SIGNALS).find((candidate) => sta
   process.abort(); // the first process of a container gets no such signal
 }
 
-module.exports = { SIGNALS, endBySignal, statusOf, stopListening };
+/**
+ * When Node exits, it resets the terminals that it was started from, and aborts if one has gone: also after the last moment at which
+ * anything could look. So a command that a signal ends, and that has not changed its terminal, ends by that signal. Not if there is a
+ * pipe, whose flags others may share and Node resets, too.
+ * @param {AbortSignal} signal
+ */
+function endBySignalInTerminal(signal) {
+  const isPipe = (/** @type {number} */ fd) => {
+    const status = fstatSync(fd);
+    return status.isFIFO() || status.isSocket();
+  };
+  const fds = [0, 1, 2];
+  if (process.pid === 1 || !fds.some((fd) => isatty(fd)) || fds.some(isPipe)) return;
+  process.prependOnceListener('exit', (status) => {
+    if (signal.aborted) endBySignal(status);
+  });
+}
+
+module.exports = { SIGNALS, endBySignal, endBySignalInTerminal, statusOf, stopListening, withoutListeners };

@@ -2,7 +2,7 @@
 // receiveSync() blocks its thread, and nothing else: a worker that waits in it can be terminated, and the process can exit.
 const { spawnSync } = require('node:child_process');
 const { Worker } = require('node:worker_threads');
-const { Connection } = require('../../lib/channel/connection.js');
+const { Connection, sendHeld } = require('../../lib/channel/connection.js');
 const { KIND } = require('../../lib/channel/layout.js');
 const turn = require('../../lib/channel/turn.js');
 const { rawPeer } = require('./raw-peer.js');
@@ -316,9 +316,8 @@ test('receiveSync() goes on with what channels over sockets put off', async () =
   await worker.terminate();
 });
 
-// Only while that ring was empty.
-test('receiveSync() of a peer whose ring is never empty goes on with what waits for room on other channels', async () => {
-  const hostile = await rawPeer();
+/** A channel with messages that wait for room, and a worker that receives them. */
+async function waitingForRoom() {
   const { channel, port } = channelPair({ capacity: 65536 });
   const received = new Int32Array(new SharedArrayBuffer(4));
   const source = `
@@ -328,14 +327,46 @@ test('receiveSync() of a peer whose ring is never empty goes on with what waits 
     });`;
   const worker = new Worker(source, { eval: true, workerData: { port: port.take(), received } });
   const honest = closing(await channel);
-  const sends = Array.from({ length: 30 }, () => honest.send(Buffer.alloc(20_000)));
+  const count = 30;
+  const sends = Array.from({ length: count }, () => honest.send(Buffer.alloc(20_000)));
+  return {
+    count,
+    received: () => Atomics.load(received, 0),
+    async end() {
+      await Promise.all(sends);
+      await honest.close();
+      await worker.terminate();
+    },
+  };
+}
+
+// Only while that ring was empty.
+test('receiveSync() of a peer whose ring is never empty goes on with what waits for room on other channels', async () => {
+  const hostile = await rawPeer();
+  const honest = await waitingForRoom();
   hostile.fill(Number(KIND.RESPONSE));
   expect(() => hostile.a.receiveSync({ timeout: 3000 })).toThrow('No message');
-  expect(Atomics.load(received, 0)).toBe(sends.length);
-  await Promise.all(sends);
+  expect(honest.received()).toBe(honest.count);
   await hostile.close();
-  await honest.close();
-  await worker.terminate();
+  await honest.end();
+});
+
+// Such a frame counted as one that will be received, but nobody looked at it.
+test('receiveSync() of a peer that does not ring goes on with what waits for room on other channels', async () => {
+  const hostile = await rawPeer({ wait: 'sleep' });
+  const honest = await waitingForRoom();
+  const { waitForDoorbell } = Connection.prototype;
+  jest.spyOn(Connection.prototype, 'waitForDoorbell').mockImplementationOnce(
+    /** @this {any} */ function (...args) {
+      hostile.publish(Buffer.from('unrung'));
+      return waitForDoorbell.apply(this, args);
+    },
+  );
+  expect(String(hostile.a.receiveSync({ timeout: 3000 }))).toBe('unrung'); // at the end of that time
+  jest.restoreAllMocks();
+  expect(honest.received()).toBe(honest.count);
+  await hostile.close();
+  await honest.end();
 });
 
 // It was published at the end of the tick only, which does not come.
@@ -361,8 +392,11 @@ test('a loop of tryReceive() publishes what send() holds back on other channels'
   await worker.terminate();
 });
 
-// The time was up before they were looked at, in each call.
-test('a loop of receiveSync({timeout: 0}) goes on with sends that wait for room', async () => {
+// The time was up before they were looked at, in each call. Loops of tryReceive() sent only what send() holds back.
+test.each([
+  ['receiveSync({timeout: 0})', 'channel.receiveSync({ timeout: 0 })'],
+  ['tryReceive()', 'channel.tryReceive() ?? undefined'],
+])('a loop of %s goes on with sends that wait for room', async (_name, call) => {
   const { channel, port } = channelPair({ capacity: 65536 });
   const source = `
     const { openChannel } = require(${library});
@@ -370,7 +404,7 @@ test('a loop of receiveSync({timeout: 0}) goes on with sends that wait for room'
       for (let i = 0; i < 10; i++) channel.send(Buffer.alloc(30_000));
       for (let answer; answer === undefined; ) {
         try {
-          answer = channel.receiveSync({ timeout: 0 });
+          answer = ${call};
         } catch (error) {
           if (error.code !== 'ERR_TIMEOUT') throw error;
         }
@@ -382,5 +416,91 @@ test('a loop of receiveSync({timeout: 0}) goes on with sends that wait for room'
   for (let i = 0; i < 10; i++) expect(await theirs.receive()).toHaveLength(30_000);
   await theirs.send('all of them');
   expect(await theirs.receive()).toBe(null);
+  await worker.terminate();
+});
+
+// The order was the same in each pass, and a few hundred that found no room used up the time of all.
+test('what other channels send begins where the pass before has stopped', () => {
+  /** @type {string[]} */ const served = [];
+  const connections = [...'abcdefgh'].map((name) => ({
+    name,
+    isOpen: true,
+    sendHeld: (/** @type {() => boolean} */ maySend) => {
+      if (maySend()) served.push(name);
+      return true;
+    },
+  }));
+  let others = /** @type {any[]} */ (connections);
+  for (let pass = 0; pass < 8; pass++) {
+    let left = 3;
+    others = sendHeld(() => --left >= 0, others);
+  }
+  for (const { name } of connections) expect(served.filter((each) => each === name)).toHaveLength(3);
+});
+
+// Only loops that find nothing published anything.
+test('a loop of tryReceive() that always finds a message goes on with other channels', async () => {
+  const hostile = await rawPeer();
+  const honest = await waitingForRoom();
+  hostile.fill();
+  for (const end = performance.now() + 20_000; honest.received() < honest.count && performance.now() < end; )
+    for (let i = 0; i < 10_000; i++) hostile.a.tryReceive();
+  expect(honest.received()).toBe(honest.count);
+  await hostile.close();
+  await honest.end();
+});
+
+// Those that were set aside were dispatched before receiveSync() had returned its message.
+test('receiveSync() calls no handler, also at its end', async () => {
+  const peer = await rawPeer();
+  let isInside = false;
+  /** @type {boolean[]} */ const calls = [];
+  peer.a.onRequest(() => {
+    calls.push(isInside);
+    return 'answer';
+  });
+  peer.send(Number(KIND.REQUEST), 1, Buffer.from('request'));
+  peer.send(Number(KIND.MESSAGE), 0, Buffer.from('message'));
+  isInside = true;
+  expect(String(peer.a.receiveSync())).toBe('message');
+  isInside = false;
+  await until(() => calls.length > 0);
+  expect(calls).toEqual([false]);
+  await peer.close();
+});
+
+// A writer that has seen the peer's position waited for it to change, with `wait: 'spin'` for ever.
+test('sends that receiveSync() of another channel has begun to serve go on on the event loop', async () => {
+  const [busy, other] = [channelPair({ capacity: 65536, wait: 'spin' }), channelPair()];
+  const flag = new Int32Array(new SharedArrayBuffer(4));
+  const source = `
+    const { tickets, flag } = require('node:worker_threads').workerData;
+    const { openChannel } = require(${library});
+    (async () => {
+      const busy = await openChannel(tickets[0], { capacity: 65536 });
+      const other = await openChannel(tickets[1]);
+      await other.send('ready');
+      Atomics.wait(flag, 0, 0);
+      busy.receiveSync();
+      Atomics.store(flag, 0, 2);
+      await other.receive();
+      for await (const message of busy);
+    })();`;
+  const worker = new Worker(source, {
+    eval: true,
+    workerData: { tickets: [busy.port.take(), other.port.take()], flag },
+  });
+  const [ours, theirs] = [closing(await busy.channel), closing(await other.channel)];
+  expect(String(await theirs.receive())).toBe('ready');
+  expect(ours.trySend(Buffer.alloc(ours.maxMessageBytes))).toBe(true);
+  const sends = Array.from({ length: 900 }, (_, i) => ours.send(`message ${i}`));
+  await pause(50);
+  Atomics.store(flag, 0, 1);
+  Atomics.notify(flag, 0);
+  while (Atomics.load(flag, 0) !== 2);
+  expect(() => theirs.receiveSync({ timeout: 0 })).toThrow('No message');
+  await Promise.all(sends); // they fit, and the peer reads none of them before the end
+  await theirs.send('all are sent');
+  await ours.close();
   await worker.terminate();
 });

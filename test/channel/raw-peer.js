@@ -48,6 +48,11 @@ async function rawPeer(options = {}) {
       return number;
     },
     ring: () => native.ring(fd),
+    /** Write a message and do not ring, whether this side sleeps or not. @param {Uint8Array} payload */
+    publish(payload) {
+      writer.write(payload, Number(KIND.MESSAGE), 0);
+      writer.publish();
+    },
     /** Claim to sleep until there is room. */
     claimToWaitForRoom() {
       Atomics.add(words, WAITING_FOR_ROOM_WORD, 1);

@@ -1,6 +1,6 @@
 'use strict';
 // Room in the ring: waiting for it without sending, and a ring that is chosen for a largest message.
-const { errorWith, pair } = require('./support.js');
+const { errorWith, pair, pause } = require('./support.js');
 
 const CAPACITY = 65536;
 
@@ -97,3 +97,26 @@ test('a loop that waits for room and then sends lets timers run', async () => {
   }
   expect(isLate).toBe(false);
 });
+
+// Of what it had read, the reader announced each sixteenth of the ring only, until it looked for another message.
+describe.each([{ wait: 'spin-then-sleep' }, { wait: 'sleep' }, { authenticate: true }, { transport: 'socket' }])(
+  '%p: a message as large as the ring is sent after another was read',
+  (options) => {
+    test.each([
+      ['receive', (/** @type {any} */ channel) => channel.receive()],
+      ['tryReceive', (/** @type {any} */ channel) => channel.tryReceive()],
+      ['tryReceiveInto', (/** @type {any} */ channel) => channel.tryReceiveInto(Buffer.alloc(100))],
+      ['tryRead', (/** @type {any} */ channel) => channel.tryRead(() => {})],
+      ['next', (/** @type {any} */ channel) => channel[Symbol.asyncIterator]().next()],
+      ['batches', (/** @type {any} */ channel) => channel.batches({ max: 1 }).next()],
+    ])('by %s(), and nobody looks for more', async (_name, readOne) => {
+      const [a, b] = await pair({ capacity: CAPACITY, ...options });
+      await a.send('header');
+      const sent = a.send(Buffer.alloc(a.maxMessageBytes, 7));
+      await pause(50); // it sleeps by now
+      await readOne(b);
+      await sent;
+      expect((await b.receive()).equals(Buffer.alloc(a.maxMessageBytes, 7))).toBe(true);
+    });
+  },
+);
