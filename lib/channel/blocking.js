@@ -32,6 +32,9 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
   /** Other channels of this thread that may have something to send. */
   let others = sendHeld(maySend, otherThan(connection));
   connection.announceSleep(0);
+  // For the other pending calls, afterwards: a handler may receive what comes after this message. Now, because later it could fail, if the
+  // stack is full, and lose the message.
+  pump.runSoon();
   pump.receiving();
   try {
     for (;;) {
@@ -49,7 +52,6 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     }
   } finally {
     connection.announceSleep(0);
-    pump.runSoon(); // not now: a handler may receive what comes after this message
   }
 
   function beginPass() {
