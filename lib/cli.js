@@ -13,7 +13,14 @@ const { EXPERIMENT_COMMANDS } = require('./experiments/commands.js');
 const { doctorCommand } = require('./doctor.js');
 const { lessonCommand } = require('./lessons/command.js');
 const { pitfallCommand } = require('./lessons/pitfall-command.js');
-const { SIGNALS, endBySignal, statusOf, stopListening, withoutListeners } = require('./terminal/signals.js');
+const {
+  SIGNALS,
+  endBySignal,
+  isTerminal,
+  statusOf,
+  stopListening,
+  withoutListeners,
+} = require('./terminal/signals.js');
 const { traceCommand } = require('./trace/command.js');
 const { gatesCommand } = require('./trace/gates/command.js');
 
@@ -73,7 +80,7 @@ function limitUnreadOutput({ aborted, reason }) {
  * a terminal that is about to go.
  */
 function hangupExit() {
-  const terminals = [0, 1, 2].filter((fd) => isatty(fd));
+  const terminals = [0, 1, 2].filter(isTerminal);
   let isHangup = false;
   const onExit = (/** @type {number} */ status) => {
     // After SIGHUP from another program, what has succeeded ends as usual.

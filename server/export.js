@@ -131,7 +131,7 @@ async function writeData(folder, ask) {
 /** @param {string} folder @param {string} runs the folder of run files @param {AbortSignal} [signal] */
 async function writeCopy(folder, runs, signal) {
   writePages(folder);
-  const server = await startServer({ port: 0, dataFolder: runs, log: pino({ enabled: false }) });
+  const server = await startServer({ port: 0, dataFolder: runs, log: pino({ enabled: false }), signal });
   try {
     await writeData(join(folder, DATA), async (path) => {
       const headers = { 'x-crossings-token': server.token };

@@ -17,7 +17,11 @@ const { ADDRESS, FILES, answerErrors, listen, refusePage } = require('./server.j
 /** Serve a copy. @param {{port: number, runs?: string, signal?: AbortSignal}} options */
 async function serveCopy({ port: requested, runs, signal }) {
   const folder = mkdtempSync(join(tmpdir(), 'crossings-lab-'));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const remove = () => {
+    process.off('exit', remove);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', remove); // such as when its address cannot be written
   const { log, flushed } = logToStandardError();
   try {
     const copy = join(folder, 'lab');

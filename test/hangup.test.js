@@ -30,24 +30,32 @@ const describeWithPython = hasPython ? describe : describe.skip;
 
 const folder = mkdtempSync(join(tmpdir(), 'hangup-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const preload = join(folder, 'preload.js');
 const cleaned = join(folder, 'cleaned');
-// The last thing that doctor does is to examine the machine.
-writeFileSync(
-  preload,
-  `const { readSync, writeFileSync, writeSync } = require('node:fs');
-  const os = require('node:os');
-  const { cpus } = os;
-  os.cpus = () => {
+const wait = `
+  const { readSync, writeFileSync, writeSync } = require('node:fs');
+  const wait = () => {
     process.on('exit', () => writeFileSync(${JSON.stringify(cleaned)}, ''));
     writeSync(11, '.');
     readSync(12, Buffer.alloc(1));
+  };`;
+const late = join(folder, 'late.js');
+// The last thing that doctor does is to examine the machine.
+writeFileSync(
+  late,
+  `${wait}
+  const os = require('node:os');
+  const { cpus } = os;
+  os.cpus = () => {
+    wait();
     return cpus();
   };`,
 );
+// Node has found its terminals, and the command has not.
+const early = join(folder, 'early.js');
+writeFileSync(early, `${wait} wait();`);
 
-/** @param {string} fds those that are the terminal @param {'closes' | 'stays'} what happens to it */
-function run(fds, what) {
+/** @param {string} fds those that are the terminal @param {'closes' | 'stays'} what happens to it @param {string} [preload] when */
+function run(fds, what, preload = late) {
   rmSync(cleaned, { force: true });
   const command = [process.execPath, '--require', preload, join(root, 'server', 'cli.js'), 'doctor'];
   const { stdout, stderr } = spawnSync('python3', ['-c', RUN, fds, what, ...command], { encoding: 'utf8' });
@@ -59,6 +67,11 @@ function run(fds, what) {
 describeWithPython('a command that writes nothing more', () => {
   test.each(['0', '2', '02'])('ends by SIGHUP if its terminal, as %s, has gone', (fds) => {
     expect(run(fds, 'closes')).toBe(-1);
+  });
+
+  // Of a terminal that has gone, isatty() says that it is none.
+  test.each(['0', '2', '02'])('ends by SIGHUP if its terminal, as %s, has gone as it starts', (fds) => {
+    expect(run(fds, 'closes', early)).toBe(-1);
   });
 
   test('ends with its status if its terminal is still there', () => {

@@ -197,3 +197,20 @@ describe('a recording has no more than its page opens:', () => {
   expect(Math.min(...listed)).toBe(1);
   expect(listed.reduce((sum, count) => sum + count)).toBeLessThan(20_000);
 });
+
+const canBlock = spawnSync('env', ['--block-signal=ALRM', 'true']).status === 0;
+(allowed && canBlock ? test : test.skip)('a tracer that was started with SIGALRM blocked keeps its time limit', () => {
+  const args = [
+    '--block-signal=ALRM',
+    built('crossings-trace'),
+    '--output',
+    '2',
+    '--timeout',
+    '1',
+    '--',
+    'sleep',
+    '60',
+  ];
+  const { stderr } = spawnSync('env', args, { encoding: 'utf8', timeout: 30_000, killSignal: 'SIGKILL' });
+  expect(eventsOf(stderr).at(-1)).toMatchObject({ type: 'end', why: 'timeout' });
+});

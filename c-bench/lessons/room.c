@@ -1,7 +1,6 @@
 /* Sets the limits of a program; makes and removes its folder. */
 #include "room.h"
 
-#include "../common/clock.h"
 #include "names.h"
 
 #include <dirent.h>
@@ -17,7 +16,9 @@
 
 #define MAX_FILE_BYTES (64 << 20)
 #define MAX_FILES 256
-#define PATIENCE_NS 3000000000ULL /* with a folder that cannot be removed */
+#define MAX_DEPTH 60 /* folders that are open at a time... */
+#define MAX_PASSES                                                                                                     \
+    10000 /* ...and how often the rest is moved up: a path and the stack have limits, nested folders have none */
 
 bool name_room(char *folder, size_t bytes) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -39,83 +40,82 @@ bool make_room(const char *folder) {
 
 /* Opens a folder of the program, whatever mode it has given it. -1: it is no folder, or on another file system. */
 static int open_folder(int parent, const char *name, dev_t device) {
-    char link[40];
     struct stat status;
-    int place = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), fd = -1;
-    if (place < 0)
+    if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(status.st_mode) ||
+        (device != 0 && status.st_dev != device))
         return -1;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", place);
-    if (fstat(place, &status) == 0 && (device == 0 || status.st_dev == device) && chmod(link, 0700) == 0)
-        fd = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    close(place);
-    return fd;
-}
-
-static bool is_itself_or_parent(const char *name) {
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    if ((status.st_mode & 0700) != 0700)
+        fchmodat(parent, name, 0700, 0);
+    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 static bool remove_one(int parent, const char *name) {
     return unlinkat(parent, name, 0) == 0 || unlinkat(parent, name, AT_REMOVEDIR) == 0;
 }
 
-/* Moves what is in a folder into the room, under new names. Returns false if nothing could be moved or removed. */
-static bool empty(int fd, int room, dev_t device) {
-    static unsigned int names;
-    char name[40];
+struct room {
+    int fd;
+    dev_t device;
+    char prefix[20]; /* of names that nothing in the room has */
+};
+
+/* Moves a folder to the top of the room. */
+static bool move_up(int parent, const char *name, const struct room *room) {
+    static unsigned int moved;
+    char new_name[40];
+    snprintf(new_name, sizeof new_name, "%s%u", room->prefix, moved++);
+    return renameat(parent, name, room->fd, new_name) == 0;
+}
+
+/* Removes what is in a folder, and closes it. What is nested too deeply is moved up instead. Returns false if that has
+ * changed nothing. */
+static bool clear(int fd, int depth, const struct room *room) {
     bool changed = false;
     DIR *folder = fdopendir(fd);
     if (!folder)
         close(fd);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (is_itself_or_parent(entry->d_name))
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
             continue;
-        if (remove_one(fd, entry->d_name)) {
+        if (remove_one(fd, name)) {
             changed = true;
             continue;
         }
-        int inner = open_folder(fd, entry->d_name, device); /* only who may write to a folder may move it */
-        snprintf(name, sizeof name, "crossings-%d-%u", (int)getpid(), names++);
-        changed |= renameat(fd, entry->d_name, room, name) == 0;
-        if (inner >= 0)
-            close(inner);
+        int inner = open_folder(fd, name, room->device); /* only who may write to a folder may move it */
+        if (inner >= 0 && depth < MAX_DEPTH) {
+            changed |= clear(inner, depth + 1, room);
+        } else {
+            changed |= depth > 0 && move_up(fd, name, room);
+            if (inner >= 0)
+                close(inner);
+        }
+        changed |= remove_one(fd, name);
     }
     if (folder)
         closedir(folder);
     return changed;
 }
 
-/* Removes what can be removed at once, and brings the rest one level up. Returns false if that changed nothing. */
-static bool clear(DIR *room, dev_t device) {
-    bool changed = false;
-    int fd = dirfd(room);
-    rewinddir(room);
-    for (struct dirent *entry; (entry = readdir(room));) {
-        if (is_itself_or_parent(entry->d_name))
-            continue;
-        if (remove_one(fd, entry->d_name)) {
-            changed = true;
-            continue;
-        }
-        int inner = open_folder(fd, entry->d_name, device);
-        changed |= inner >= 0 && empty(inner, fd, device);
-        remove_one(fd, entry->d_name);
-    }
-    return changed;
+static bool clear_once(struct room *room) {
+    uint64_t random = 0;
+    int fd = openat(room->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (getrandom(&random, sizeof random, 0) < 0 || fd < 0)
+        return false;
+    snprintf(room->prefix, sizeof room->prefix, "%llx-", (unsigned long long)random);
+    return clear(fd, 0, room);
 }
 
-/* Level by level, because folders can be nested more deeply than a path or the stack permits. */
 void remove_room(const char *folder) {
-    uint64_t patience_ns = monotonic_ns() + PATIENCE_NS;
     struct stat status;
-    int fd = open_folder(AT_FDCWD, folder, 0);
-    DIR *room = fd < 0 || fstat(fd, &status) ? NULL : fdopendir(fd);
-    while (room && clear(room, status.st_dev) && monotonic_ns() < patience_ns)
-        continue;
-    if (room)
-        closedir(room);
-    else if (fd >= 0)
-        close(fd);
+    struct room room = {.fd = open_folder(AT_FDCWD, folder, 0)};
+    if (room.fd >= 0 && fstat(room.fd, &status) == 0) {
+        room.device = status.st_dev;
+        for (int pass = 0; pass < MAX_PASSES && clear_once(&room); pass++)
+            continue;
+    }
+    if (room.fd >= 0)
+        close(room.fd);
     rmdir(folder);
     remove_names();
 }

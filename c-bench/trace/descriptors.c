@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_DESCRIPTORS 1024 /* listed per process */
+#define MAX_DESCRIPTORS 1024 /* listed per process... */
+#define MAX_LISTED 16384     /* ...and until signals are admitted again */
 
 /* Whether exec closes the descriptor, and the kernel's number of an eventfd, from /proc/PID/fdinfo/FD. */
 static void print_info(const struct tracee *tracee, int fd) {
@@ -63,9 +64,16 @@ void print_full_descriptor(const struct tracee *tracee, int fd) {
     print(tracee, fd, !front->in_step);
 }
 
-int print_all_descriptors(const struct tracee *tracee, const char *key, int most) {
+static int listed; /* since allow_descriptors() */
+
+void allow_descriptors(void) {
+    listed = 0;
+}
+
+void print_all_descriptors(const struct tracee *tracee, const char *key) {
     char path[64];
-    int count = 0, last = -1, limit = most < MAX_DESCRIPTORS ? most : MAX_DESCRIPTORS;
+    int count = 0, last = -1, left = MAX_LISTED - listed;
+    int limit = left > MAX_DESCRIPTORS ? MAX_DESCRIPTORS : left > 0 ? left : 1;
     snprintf(path, sizeof path, "/proc/%d/fd", (int)tracee->tid);
     DIR *folder = opendir(path);
     event_array(key);
@@ -81,5 +89,5 @@ int print_all_descriptors(const struct tracee *tracee, const char *key, int most
         event_integer("listedTo", (uint64_t)last);
     if (folder)
         closedir(folder);
-    return count;
+    listed += count;
 }

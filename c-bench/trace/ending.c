@@ -86,6 +86,7 @@ static void inherit(pid_t child, void *context) {
 void prepare_ending(void) {
     static const int signals[] = {SIGUSR1, SIGINT, SIGTERM, SIGHUP};
     size_t count = front->in_step ? 0 : sizeof signals / sizeof *signals;
+    sigset_t tick_only;
     struct itimerval tick = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
     limit_ns = monotonic_ns() + limits->seconds * 1000000000ULL;
     sigemptyset(&own_signals);
@@ -94,6 +95,9 @@ void prepare_ending(void) {
         sigaddset(&own_signals, signals[i]);
     }
     admit_signals(false);
+    sigemptyset(&tick_only);
+    sigaddset(&tick_only, SIGALRM);
+    sigprocmask(SIG_UNBLOCK, &tick_only, NULL); /* who started this program may have blocked it */
     setitimer(ITIMER_REAL, &tick, NULL);
     size_t children = 0;
     visit_children(inherit, &children);

@@ -12,8 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_LISTED 16384 /* descriptors in a snapshot: the tracer admits no signal meanwhile */
-
 static void begin(const char *type, const struct tracee *tracee) {
     event_begin(type);
     event_integer("pid", (uint64_t)tracee->pid);
@@ -101,7 +99,7 @@ void print_exec(const struct tracee *tracee, uint64_t seen_ns) {
         event_integer("owner", status.st_uid);
         event_integer("user", (uint64_t)tracee_status(tracee, "Uid"));
     }
-    print_all_descriptors(tracee, "descriptors", MAX_LISTED);
+    print_all_descriptors(tracee, "descriptors");
     event_end();
 }
 
@@ -127,8 +125,7 @@ static void print_futex(const struct tracee *tracee) {
         print_sharing(tracee, tracee->arguments[0]);
 }
 
-/* `left`: how many descriptors may be listed. */
-static void print_task(const struct tracee *tracee, int *left) {
+static void print_task(const struct tracee *tracee) {
     char state[2] = {tracee_state(tracee), '\0'};
     event_open(NULL);
     event_integer("pid", (uint64_t)tracee->pid);
@@ -153,20 +150,20 @@ static void print_task(const struct tracee *tracee, int *left) {
         print_signals(tracee);
     }
     if (shown_thread(tracee->pid) == tracee)
-        *left -= print_all_descriptors(tracee, "descriptors", *left > 0 ? *left : 1);
+        print_all_descriptors(tracee, "descriptors");
     event_close();
 }
 
 void print_snapshot(const char *why, uint64_t dropped, uint64_t now_ns) {
-    int left = MAX_LISTED;
     begin_looking();
+    allow_descriptors();
     event_begin("snapshot");
     event_string("why", why);
     event_integer("t", now_ns);
     event_integer("dropped", dropped);
     event_array("tasks");
     for (const struct tracee *tracee = next_tracee(NULL); tracee; tracee = next_tracee(tracee))
-        print_task(tracee, &left);
+        print_task(tracee);
     event_array_close();
     event_end();
 }

@@ -111,9 +111,10 @@ int stat_cached(const char *path, struct stat *status);
 void print_descriptor(const struct tracee *tracee, int fd);
 /* The same with its access mode, whether exec closes it, and the addresses of a socket. */
 void print_full_descriptor(const struct tracee *tracee, int fd);
-/* Add an array of all its descriptors, or of the first `most` (at least 1), and then "listedTo", the last one's number.
- * Returns how many it has listed. */
-int print_all_descriptors(const struct tracee *tracee, const char *key, int most);
+/* Add an array of all its descriptors; or of the first ones, and then "listedTo", the number of the last. */
+void print_all_descriptors(const struct tracee *tracee, const char *key);
+/* Signals were admitted: that may list as many again. Otherwise it lists one of each process. */
+void allow_descriptors(void);
 
 /* ---- arguments.c: reads what a system call's arguments point to ---- */
 

@@ -246,6 +246,7 @@ int watch_all(const struct front *chosen_front, const struct trace_limits *chose
     for (uint64_t last_ns = monotonic_ns(); count_tracees() > 0 || front->in_step;) {
         struct stop stops[BATCH];
         int count = collect(stops);
+        allow_descriptors();
         if (count < 0)
             break;
         for (int i = 0; i < count; i++)

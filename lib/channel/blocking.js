@@ -52,6 +52,16 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
     }
   } finally {
     connection.announceSleep(0);
+    showRest();
+  }
+
+  /** This thread may block next in another way, and the peer waits for room or a message that it does not see. */
+  function showRest() {
+    try {
+      if (connection.isOpen) connection.showAll();
+    } catch {
+      // The stack is full, but the message is taken. What was scheduled shows the rest.
+    }
   }
 
   function beginPass() {

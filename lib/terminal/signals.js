@@ -44,6 +44,19 @@ function endBySignal(status, name = Object.keys(SIGNALS).find((candidate) => sta
   process.abort(); // the first process of a container gets no such signal
 }
 
+const [FIRST_PTS, LAST_PTS] = [136, 143]; // major numbers, in Documentation/admin-guide/devices.txt of Linux
+
+/**
+ * Is this a terminal, or was it one? Of a terminal that has gone, isatty() says that it is none, but Node may have found it when it started.
+ * @param {number} fd
+ */
+function isTerminal(fd) {
+  if (isatty(fd)) return true;
+  const status = fstatSync(fd);
+  const major = (status.rdev >> 8) & 0xfff;
+  return status.isCharacterDevice() && major >= FIRST_PTS && major <= LAST_PTS;
+}
+
 /**
  * When Node exits, it resets the terminals that it was started from, and aborts if one has gone: also after the last moment at which
  * anything could look. So a command that a signal ends, and that has not changed its terminal, ends by that signal. Not if there is a
@@ -56,10 +69,10 @@ function endBySignalInTerminal(signal) {
     return status.isFIFO() || status.isSocket();
   };
   const fds = [0, 1, 2];
-  if (process.pid === 1 || !fds.some((fd) => isatty(fd)) || fds.some(isPipe)) return;
+  if (process.pid === 1 || !fds.some(isTerminal) || fds.some(isPipe)) return;
   process.prependOnceListener('exit', (status) => {
     if (signal.aborted) endBySignal(status);
   });
 }
 
-module.exports = { SIGNALS, endBySignal, endBySignalInTerminal, statusOf, stopListening, withoutListeners };
+module.exports = { SIGNALS, endBySignal, endBySignalInTerminal, isTerminal, statusOf, stopListening, withoutListeners };

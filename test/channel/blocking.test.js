@@ -504,3 +504,24 @@ test('sends that receiveSync() of another channel has begun to serve go on on th
   await ours.close();
   await worker.terminate();
 });
+
+// The rest was announced on the event loop only.
+test('what receiveSync() has read makes room although the thread blocks in another way afterwards', async () => {
+  const { channel, port } = channelPair({ capacity: 65536 });
+  const isSent = new Int32Array(new SharedArrayBuffer(4));
+  const source = `
+    const { port, isSent } = require('node:worker_threads').workerData;
+    require(${library}).openChannel(port, { capacity: 65536 }).then(async (channel) => {
+      await channel.send('header');
+      await channel.send(Buffer.alloc(channel.maxMessageBytes));
+      Atomics.store(isSent, 0, 1);
+      Atomics.notify(isSent, 0);
+      await channel.close();
+    });`;
+  const worker = new Worker(source, { eval: true, workerData: { port: port.take(), isSent } });
+  const ours = closing(await channel);
+  await pause(200);
+  expect(String(ours.receiveSync())).toBe('header');
+  expect(Atomics.wait(isSent, 0, 0, 20_000)).not.toBe('timed-out');
+  await worker.terminate();
+});

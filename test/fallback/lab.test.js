@@ -3,7 +3,7 @@
 // be recorded or measured there.
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
-const { mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
+const { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { request } = require('node:http');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -64,5 +64,17 @@ test('crossings lab plays recordings where nothing can be run, and leaves nothin
   child.kill('SIGTERM');
   await ended;
   expect(errors).toBe(started);
+  expect(readdirSync(folder)).toEqual(['pretend.js']);
+});
+
+// It stayed in the folder for temporary files.
+test('a lab that cannot write its address leaves no copy behind', async () => {
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, ['-r', pretend, join(root, 'server', 'cli.js'), 'lab', '--no-open'], {
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', full, 'ignore'],
+  });
+  closeSync(full);
+  expect(await once(child, 'exit')).toEqual([1, null]);
   expect(readdirSync(folder)).toEqual(['pretend.js']);
 });
