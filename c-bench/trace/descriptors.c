@@ -2,6 +2,7 @@
 #include "sockets.h"
 #include "trace.h"
 
+#include "../common/clock.h"
 #include "../common/ndjson.h"
 
 #include <dirent.h>
@@ -11,8 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_DESCRIPTORS 1024 /* listed per process... */
-#define MAX_LISTED 16384     /* ...and until signals are admitted again */
+#define MAX_DESCRIPTORS 1024     /* listed per process... */
+#define MAX_LISTED 16384         /* ...and until signals are admitted again */
+#define LISTING_NS 1000000000ULL /* likewise: of very many sockets, to ask for each one's peer takes long */
 
 /* Whether exec closes the descriptor, and the kernel's number of an eventfd, from /proc/PID/fdinfo/FD. */
 static void print_info(const struct tracee *tracee, int fd) {
@@ -65,9 +67,11 @@ void print_full_descriptor(const struct tracee *tracee, int fd) {
 }
 
 static int listed; /* since allow_descriptors() */
+static uint64_t until_ns;
 
 void allow_descriptors(void) {
     listed = 0;
+    until_ns = monotonic_ns() + LISTING_NS;
 }
 
 void print_all_descriptors(const struct tracee *tracee, const char *key) {
@@ -77,7 +81,8 @@ void print_all_descriptors(const struct tracee *tracee, const char *key) {
     snprintf(path, sizeof path, "/proc/%d/fd", (int)tracee->tid);
     DIR *folder = opendir(path);
     event_array(key);
-    for (struct dirent *entry; folder && (entry = readdir(folder)) && count < limit;) {
+    for (struct dirent *entry;
+         folder && count < limit && (count == 0 || monotonic_ns() < until_ns) && (entry = readdir(folder));) {
         if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
             continue;
         last = atoi(entry->d_name); /* in ascending order */
@@ -85,7 +90,7 @@ void print_all_descriptors(const struct tracee *tracee, const char *key) {
         count++;
     }
     event_array_close();
-    if (count == limit)
+    if (count > 0 && (count == limit || monotonic_ns() >= until_ns))
         event_integer("listedTo", (uint64_t)last);
     if (folder)
         closedir(folder);

@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #define F_OFD_SETLKW_NUMBER 38 /* some headers do not declare it */
 #define MAX_LOCKS 64           /* of one file */
 #define LOCK_TEXT 160
+#define MAX_LOCK_READS 64 /* of /proc/locks, for one snapshot */
 #define MAX_HOLDERS 256
 #define MAX_LOOKS 100000 /* at descriptors and mappings of processes, for one snapshot */
 
@@ -208,11 +210,35 @@ static bool parse_lock(const char *line, const char *kind, uint64_t inode, char 
     return true;
 }
 
+/* /proc/locks as it was for this snapshot: each read() of it makes the kernel wait for all processors. */
+static struct {
+    bool known, whole;
+    size_t bytes;
+    char text[MAX_LOCK_READS * 4096];
+} all_locks;
+
+static FILE *open_locks(void) {
+    if (!all_locks.known) {
+        int file = open("/proc/locks", O_RDONLY | O_CLOEXEC);
+        ssize_t got = -1;
+        all_locks.bytes = 0;
+        for (int i = 0; file >= 0 && i < MAX_LOCK_READS && got != 0; i++) {
+            got = read(file, all_locks.text + all_locks.bytes, 4096); /* the kernel gives no more at a time */
+            all_locks.bytes += got > 0 ? (size_t)got : 0;
+        }
+        all_locks.whole = got == 0;
+        all_locks.known = true;
+        if (file >= 0)
+            close(file);
+    }
+    return all_locks.bytes > 0 ? fmemopen(all_locks.text, all_locks.bytes, "r") : NULL;
+}
+
 static int read_locks(const char *kind, uint64_t inode, struct lock locks[MAX_LOCKS]) {
     char line[256], text[LOCK_TEXT];
     int count = 0;
-    FILE *file = fopen("/proc/locks", "re");
-    while (file && count < MAX_LOCKS && fgets(line, sizeof line, file)) {
+    FILE *file = open_locks();
+    while (file && count < MAX_LOCKS && may_look() && fgets(line, sizeof line, file)) {
         if (!parse_lock(line, kind, inode, text))
             continue;
         int i = 0;
@@ -235,7 +261,7 @@ static bool mark_held(const struct tracee *tracee, const char *fd, const char *k
     bool holds = false;
     snprintf(path, sizeof path, "/proc/%d/fdinfo/%.16s", (int)tracee->tid, fd);
     FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file)) {
+    while (file && may_look() && fgets(line, sizeof line, file)) {
         if (strncmp(line, "lock:\t", 6) != 0 || !parse_lock(line + 6, kind, inode, text))
             continue;
         holds = true;
@@ -290,7 +316,8 @@ static void find_locks(const char *kind, const struct stat *file) {
     /* Two locks with the same text could be those of two processes, of which only one is traced. */
     for (int i = 0; i < count; i++)
         known += locks[i].known && locks[i].count == 1;
-    held.all = count > 0 && count < MAX_LOCKS && held.count < MAX_HOLDERS && known == count && looks > 0;
+    held.all =
+        all_locks.whole && count > 0 && count < MAX_LOCKS && held.count < MAX_HOLDERS && known == count && looks > 0;
 }
 
 void print_locks(const struct tracee *tracee, const char *call) {
@@ -319,7 +346,7 @@ void print_locks(const struct tracee *tracee, const char *call) {
 }
 
 void begin_looking(void) {
-    looked_for.known = false;
+    looked_for.known = all_locks.known = false;
     held.kind = NULL;
     looks = MAX_LOOKS;
 }

@@ -65,7 +65,8 @@ class Arrivals {
 
   /**
    * Size in bytes of the next message in the ring, or -1. Requests and responses before it are set aside for
-   * dispatch(), because their handlers may call any method of this channel.
+   * dispatch(), because their handlers may call any method of this channel. A turn may begin, so look into the inbox afterwards.
+   * @returns {number}
    */
   peek() {
     const reader = this.#reader;
@@ -75,6 +76,7 @@ class Arrivals {
       this.#missed = true;
       return -1;
     }
+    reader.willRead();
     try {
       let bytes = 0;
       for (let passed = 0; passed < MAX_NUMBERED_FRAMES && bytes < MAX_NUMBERED_BYTES; passed++) {
@@ -83,9 +85,10 @@ class Arrivals {
         if (size < 0) return this.#found(-1);
         const kind = reader.kind();
         if (kind === KIND.MESSAGE) {
-          turn.copies(bytes + passed * INBOX_OVERHEAD_BYTES);
+          if (turn.copies(bytes + passed * INBOX_OVERHEAD_BYTES)) return this.peek();
           return this.#found(size);
         }
+        if (turn.copies(size)) continue;
         bytes += size;
         this.#setAside(size, kind);
       }
@@ -150,6 +153,7 @@ class Arrivals {
     try {
       const size = reader.peek();
       if (size < NUMBER_BYTES || reader.kind() !== KIND.RESPONSE || reader.number() !== number) return null;
+      if (turn.copies(size)) return this.takeResponse(number);
       const payload = this.#slab.copy(reader, reader.payloadOffset(), size, NUMBER_BYTES);
       reader.consume(size);
       reader.announceRest(); // it was the last frame, and the caller may read no more
@@ -217,11 +221,13 @@ class Arrivals {
   take(memory = this.#slab) {
     if (this.hasInbox) return this.takeFromInbox();
     const reader = this.#reader;
+    reader.willRead();
     let size = this.#connection.isReadable ? reader.peekMessage() : -2;
     if (size < 0) {
       size = this.peek();
       if (size < 0) return null;
     }
+    if (turn.copies(size) || this.hasInbox) return this.take(memory);
     return this.#copyOut(size, memory);
   }
 
@@ -238,10 +244,12 @@ class Arrivals {
     if (this.hasInbox || !this.#connection.isReadable) return maxBytes;
     const reader = this.#reader;
     let left = maxBytes;
+    reader.willRead();
     try {
       while (batch.length < max && left > 0) {
         const size = reader.peekMessage();
         if (size < 0) break;
+        if (turn.copies(size) || this.hasInbox) break;
         batch.push(memory.copy(reader, reader.payloadOffset(), size, 0));
         reader.consume(size);
         left -= size + INBOX_OVERHEAD_BYTES;
@@ -294,10 +302,13 @@ class Arrivals {
       if (!mayTake()) return;
       const size = this.peek();
       if (size < 0) return;
+      if (turn.copies(size)) continue;
       this.#inboxSlab ??= new Slab();
-      const message = this.#copyOut(size, this.#inboxSlab);
+      const message = this.#inboxSlab.copy(this.#reader, this.#reader.payloadOffset(), size, 0);
+      this.#reader.consume(size);
       this.#inbox.push(message);
       this.#inboxBytes += message.length + INBOX_OVERHEAD_BYTES;
+      this.#connection.ringForRoom(); // last: if that is put off, hooks of async_hooks may use this channel
     }
   }
 
@@ -320,14 +331,24 @@ class Arrivals {
 
   /** @param {number} size of the frame to consume afterwards; -1: none @param {() => void} read */
   #readSuspended(size, read) {
-    this.#healSoon(size);
-    this.#reader.suspend();
+    this.#suspend(size);
     try {
       read();
     } finally {
       this.#endReading(size);
       if (this.#missed) this.#onMore();
       this.#missed = false;
+    }
+  }
+
+  /** First: the promise that this makes may call hooks of async_hooks, which must not read the message. @param {number} size */
+  #suspend(size) {
+    this.#reader.suspend();
+    try {
+      this.#healSoon(size);
+    } catch (error) {
+      this.#reader.resume(); // the stack is full, and the message stays unread
+      throw error;
     }
   }
 

@@ -201,6 +201,7 @@ class Channel {
     if (this.#arrivals.hasInbox) return this.#inboxInto(target, offset);
     const reader = this.#reader;
     const connection = this.#connection;
+    reader.willRead();
     // Fast path for callers that poll: the common cases take as few steps as possible.
     let size = connection.state < CORRUPT ? reader.peekMessage() : -2;
     if (size === -1 && connection.state === OPEN && !reader.mustRing && !reader.suspended) {
@@ -218,6 +219,7 @@ class Channel {
     ) {
       throwBadTarget(target, offset, size);
     }
+    if (this.#arrivals.hasInbox) return this.#inboxInto(target, offset);
     reader.copy(reader.payloadOffset(), size, target, offset);
     reader.consume(size);
     if (reader.mustRing) connection.ringForRoom();
@@ -253,6 +255,7 @@ class Channel {
     this.#pump.receiving();
     const size = this.#arrivals.peek();
     if (size < 0) return this.#incoming.nothing(false);
+    if (this.#arrivals.hasInbox) return this.tryRead(read);
     this.#arrivals.readInPlace(size, readMessage);
     return true;
   }

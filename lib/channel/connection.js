@@ -158,7 +158,8 @@ class Connection {
     // Each side signs with the key that the reader of its ring has made.
     this.writer = peer.key === null ? new RingWriter(mine, peer) : new AuthRingWriter(mine, peer, peer.key);
     this.reader = mine.key === null ? new RingReader(mine, peer) : new AuthRingReader(mine, peer, mine.key);
-    this.reader.owe = () => showSoon(this);
+    this.reader.owes = false;
+    this.reader.owe = () => this.#owe();
     this.#words = wordsOf(mine);
     this.#onDoorbell = onDoorbell;
   }
@@ -275,7 +276,12 @@ class Connection {
     return this.#bell.sendHeld?.(maySend) ?? false;
   }
 
-  /** The reader has not announced its position for a while. */
+  #owe() {
+    showSoon(this);
+    this.reader.owes = true;
+  }
+
+  /** The reader may not have announced its position for a while. */
   showRest() {
     this.reader.owes = false;
     if (!this.isOpen) return;

@@ -1,27 +1,35 @@
 'use strict';
 // A reader does not announce its read position after each message: see ring-reader.js. If a program receives a message and then waits for
 // something else, nobody looks at the ring again. So the rest is announced a moment later.
-const { callUnreferenced } = require('./clock.js');
+const { callUnreferenced, now } = require('./clock.js');
 
 const SOON_MS = 1;
+const MOST_MS = 0.12; // as long as a turn
 
 /** @type {Set<{showRest: () => void}>} */
 const owing = new Set();
 let isTimed = false;
 
-/** @param {{showRest: () => void}} connection its reader has not announced its position */
+/** @param {{showRest: () => void}} connection its reader is about to read */
 function showSoon(connection) {
-  if (!isTimed) callUnreferenced(showAll, SOON_MS);
-  isTimed = true; // after the call before it, which fails if the stack is full
+  startTimer();
   owing.add(connection);
 }
 
-function showAll() {
+function startTimer() {
+  if (!isTimed) callUnreferenced(showSome, SOON_MS);
+  isTimed = true; // after the call before it, which fails if the stack is full
+}
+
+function showSome() {
   isTimed = false;
-  for (const each of [...owing]) {
+  const until = now() + MOST_MS;
+  for (const each of owing) {
     owing.delete(each);
-    each.showRest();
+    each.showRest(); // rings a doorbell if the peer waits, for which the peer can make the kernel take long
+    if (now() >= until) break;
   }
+  if (owing.size > 0) startTimer();
 }
 
 module.exports = { showSoon };

@@ -147,18 +147,20 @@ class AuthRingReader extends RingReader {
     this.sourceBytes = this.#copy.bytes;
   }
 
-  /** @override */
+  /** @override @returns {number} */
   peek() {
     const bytes = this.#refused ? 0 : super.peek();
     if (bytes < 0) return bytes;
+    if (this.#checked < 0 && turn.copies(bytes)) return this.peek();
     if (this.#checked < 0 && !this.#check(bytes)) throw corruptPeer('invalid tag');
     return this.#checked;
   }
 
-  /** @override */
+  /** @override @returns {number} */
   peekMessage() {
     const bytes = this.#refused ? -2 : super.peekMessage();
     if (bytes < 0) return bytes;
+    if (this.#checked < 0 && turn.copies(bytes)) return this.peekMessage();
     if (this.#checked < 0 && !this.#check(bytes)) return -2;
     return this.kind() === KIND.MESSAGE ? this.#checked : -2;
   }
@@ -170,7 +172,6 @@ class AuthRingReader extends RingReader {
   #check(bytes) {
     const size = bytes - TAG_BYTES;
     if (size < 0 || this.#refused) return false;
-    turn.copies(size);
     const copy = this.#copy;
     const at = HEADER_BYTES + (this.position & this.mask);
     const word = at >> 2;

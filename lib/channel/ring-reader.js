@@ -62,8 +62,8 @@ class RingReader {
     this.peerMaySleep = !peer.neverSleeps;
     this.position = 0; // of the next frame to read
     this.announced = 0; // the read position that the peer can see
-    this.owes = false; // the rest will be announced soon
-    this.owe = () => {}; // called when that begins; set by the connection
+    this.owes = true; // what is read will be announced soon: see willRead()
+    this.owe = () => {}; // sees to that; set by the connection
     this.streak = 0; // frames read in a row since the ring was last empty
     this.emptyAt = 0; // the read position at that time, or when the peer was checked since
     this.rung = 0; // the peer's waiting count when its doorbell was last rung
@@ -139,11 +139,11 @@ class RingReader {
    * done for every message. It is done after every sixteenth of the ring, when the ring is found empty, and soon after the last
    * message, so that a peer waiting for room always gets it, and after each frame while announceEach() is on.
    */
-  #announce() {
-    this.announced = this.position;
-    if (this.#hasReadAll()) this.largest = -1;
+  #announce(position = this.position) {
+    if (this.#hasReadAll(position)) this.largest = -1;
     // Pairs with the acquire in ring_room: the payloads were copied before this store.
-    Atomics.store(this.words, READ_POSITION_WORD, this.position);
+    Atomics.store(this.words, READ_POSITION_WORD, position);
+    this.announced = position;
     if (!this.peerMaySleep) return;
     // Ordered after the store above. Pairs with the fence in ring_begin_waiting.
     const count = Atomics.load(this.peerWords, WAITING_FOR_ROOM_WORD);
@@ -174,8 +174,8 @@ class RingReader {
   }
 
   /** Has everything been read that an honest peer can have left? */
-  #hasReadAll() {
-    return this.ended && ((this.position - this.endedAt) | 0) > this.mask;
+  #hasReadAll(position = this.position) {
+    return this.ended && ((position - this.endedAt) | 0) > this.mask;
   }
 
   /** Make the ring look empty to Arrivals, and never ready for the fast paths, while a frame is read in place. */
@@ -246,21 +246,21 @@ class RingReader {
    * @param {number} size what peek() returned
    */
   consume(size) {
-    this.position = (this.position + frameBytes(this.position, size)) | 0;
+    const position = (this.position + frameBytes(this.position, size)) | 0;
+    // First: this call fails if the stack is full, and then the frame was not read.
+    if (((position - this.announced) | 0) >= this.step || !this.owes) this.#announce(position);
+    this.position = position;
     this.streak++;
     this.messages++;
     this.payloadBytes += size;
-    if (((this.position - this.announced) | 0) >= this.step) this.#announce();
-    else if (!this.owes) this.#owe();
   }
 
-  #owe() {
-    try {
-      this.owe();
-      this.owes = true;
-    } catch {
-      // The stack is full, but the message was read. The next one tries again.
-    }
+  /**
+   * Call this before looking for a frame that consume() will move past. It starts a timer, and hooks of async_hooks may then use this
+   * channel: they must not while a frame is being read. If a frame comes between this call and the look, consume() announces it.
+   */
+  willRead() {
+    if (!this.owes && this.isReady()) this.owe();
   }
 
   /** Drop every view of the memory. */

@@ -349,11 +349,15 @@ function allow(/** @type {number} */ count) {
  * Called before a message is copied. The time of small messages says nothing about that of a large one, so the clock is read
  * right after it, and the turn begins before it at the latest.
  * @param {number} bytes
+ * @returns {boolean} true if a turn began: hooks of async_hooks may have used any channel, so look for the message again
  */
 function copies(bytes) {
-  if (bytes <= LARGE_BYTES) return;
-  if (endsAt === 0) start();
+  if (bytes <= LARGE_BYTES) return false;
   left = 1;
+  if (endsAt !== 0) return false;
+  start();
+  left = 1;
+  return true;
 }
 
 /** @returns {boolean} */
