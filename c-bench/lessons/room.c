@@ -67,14 +67,30 @@ static bool move_up(int parent, const char *name, const struct room *room) {
     return renameat(parent, name, room->fd, new_name) == 0;
 }
 
-/* Removes what is in a folder, and closes it. What is nested too deeply is moved up instead. Returns false if that has
- * changed nothing. */
-static bool clear(int fd, int depth, const struct room *room) {
-    bool changed = false;
-    DIR *folder = fdopendir(fd);
-    if (!folder)
+static bool clear(DIR *folder, int depth, const struct room *room);
+
+/* Few descriptors may be left: the room has one, and each folder below it that is open. */
+static bool clear_inner(int parent, const char *name, int depth, const struct room *room) {
+    int fd = open_folder(parent, name, room->device); /* only who may write to a folder may move it */
+    DIR *folder = fd >= 0 && depth < MAX_DEPTH ? fdopendir(fd) : NULL;
+    bool changed;
+    if (folder) {
+        changed = clear(folder, depth + 1, room);
+        closedir(folder);
+        return changed;
+    }
+    changed = depth > 0 && move_up(parent, name, room);
+    if (fd >= 0)
         close(fd);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+    return changed;
+}
+
+/* Removes what is in a folder. What is nested too deeply is moved up instead. Returns false if that has changed
+ * nothing. */
+static bool clear(DIR *folder, int depth, const struct room *room) {
+    bool changed = false;
+    int fd = dirfd(folder);
+    for (struct dirent *entry; (entry = readdir(folder));) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
             continue;
@@ -82,39 +98,35 @@ static bool clear(int fd, int depth, const struct room *room) {
             changed = true;
             continue;
         }
-        int inner = open_folder(fd, name, room->device); /* only who may write to a folder may move it */
-        if (inner >= 0 && depth < MAX_DEPTH) {
-            changed |= clear(inner, depth + 1, room);
-        } else {
-            changed |= depth > 0 && move_up(fd, name, room);
-            if (inner >= 0)
-                close(inner);
-        }
+        changed |= clear_inner(fd, name, depth, room);
         changed |= remove_one(fd, name);
     }
-    if (folder)
-        closedir(folder);
     return changed;
 }
 
-static bool clear_once(struct room *room) {
-    uint64_t random = 0;
-    int fd = openat(room->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (getrandom(&random, sizeof random, 0) < 0 || fd < 0)
-        return false;
-    snprintf(room->prefix, sizeof room->prefix, "%llx-", (unsigned long long)random);
-    return clear(fd, 0, room);
+static void clear_room(DIR *folder, struct room *room) {
+    for (int pass = 0; pass < MAX_PASSES; pass++) {
+        uint64_t random = 0;
+        if (getrandom(&random, sizeof random, 0) < 0)
+            return;
+        snprintf(room->prefix, sizeof room->prefix, "%llx-", (unsigned long long)random);
+        rewinddir(folder);
+        if (!clear(folder, 0, room))
+            return;
+    }
 }
 
 void remove_room(const char *folder) {
     struct stat status;
     struct room room = {.fd = open_folder(AT_FDCWD, folder, 0)};
-    if (room.fd >= 0 && fstat(room.fd, &status) == 0) {
+    DIR *top = room.fd >= 0 ? fdopendir(room.fd) : NULL;
+    if (top && fstat(room.fd, &status) == 0) {
         room.device = status.st_dev;
-        for (int pass = 0; pass < MAX_PASSES && clear_once(&room); pass++)
-            continue;
+        clear_room(top, &room);
     }
-    if (room.fd >= 0)
+    if (top)
+        closedir(top);
+    else if (room.fd >= 0)
         close(room.fd);
     rmdir(folder);
     remove_names();

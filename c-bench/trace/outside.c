@@ -19,6 +19,7 @@
 #define MAX_LOCKS 64           /* of one file */
 #define LOCK_TEXT 160
 #define MAX_LOCK_READS 64 /* of /proc/locks, for one snapshot */
+#define LOCK_PIECE 4096
 #define MAX_HOLDERS 256
 #define MAX_LOOKS 100000 /* at descriptors and mappings of processes, for one snapshot */
 
@@ -210,26 +211,49 @@ static bool parse_lock(const char *line, const char *kind, uint64_t inode, char 
     return true;
 }
 
-/* /proc/locks as it was for this snapshot: each read() of it makes the kernel wait for all processors. */
+/* /proc/locks as it was for this snapshot: each read() of it makes the kernel wait for all processors. The kernel gives
+ * no more than LOCK_PIECE bytes at a time, and if a lock is released between two reads, it skips another one. So what
+ * did not fit into one read() counts as whole only if a second reading is the same. */
 static struct {
     bool known, whole;
     size_t bytes;
-    char text[MAX_LOCK_READS * 4096];
+    char text[MAX_LOCK_READS * LOCK_PIECE];
 } all_locks;
 
+struct reading {
+    size_t bytes;
+    int pieces;
+    bool to_end;
+};
+
+static struct reading read_all_locks(char text[MAX_LOCK_READS * LOCK_PIECE]) {
+    struct reading reading = {.bytes = 0};
+    int file = open("/proc/locks", O_RDONLY | O_CLOEXEC);
+    while (file >= 0 && !reading.to_end && reading.pieces < MAX_LOCK_READS) {
+        ssize_t got = read(file, text + reading.bytes, LOCK_PIECE);
+        if (got < 0)
+            break;
+        reading.to_end = got == 0;
+        reading.bytes += (size_t)got;
+        reading.pieces += got > 0;
+    }
+    if (file >= 0)
+        close(file);
+    return reading;
+}
+
 static FILE *open_locks(void) {
+    static char again[sizeof all_locks.text];
     if (!all_locks.known) {
-        int file = open("/proc/locks", O_RDONLY | O_CLOEXEC);
-        ssize_t got = -1;
-        all_locks.bytes = 0;
-        for (int i = 0; file >= 0 && i < MAX_LOCK_READS && got != 0; i++) {
-            got = read(file, all_locks.text + all_locks.bytes, 4096); /* the kernel gives no more at a time */
-            all_locks.bytes += got > 0 ? (size_t)got : 0;
+        struct reading first = read_all_locks(all_locks.text);
+        all_locks.bytes = first.bytes;
+        all_locks.whole = first.to_end;
+        if (first.to_end && first.pieces > 1) {
+            struct reading second = read_all_locks(again);
+            all_locks.whole =
+                second.to_end && second.bytes == first.bytes && memcmp(all_locks.text, again, first.bytes) == 0;
         }
-        all_locks.whole = got == 0;
         all_locks.known = true;
-        if (file >= 0)
-            close(file);
     }
     return all_locks.bytes > 0 ? fmemopen(all_locks.text, all_locks.bytes, "r") : NULL;
 }

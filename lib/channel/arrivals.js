@@ -103,12 +103,16 @@ class Arrivals {
   }
 
   /**
-   * A search is over. It rings the doorbell once at most: a peer can make that slow, and claim a new sleep after each frame.
+   * A search is over. It rings the doorbell once at most: a peer can make that slow, and claim a new sleep after each frame. If the ring
+   * is put off, hooks of async_hooks may use this channel, and take the message.
    * @param {number} size what peek() returns
+   * @returns {number}
    */
   #found(size) {
+    const { position } = this.#reader;
     this.#connection.ringForRoom();
-    return size;
+    if (size < 0 || (this.#reader.position === position && this.#connection.isReadable)) return size;
+    return this.peek();
   }
 
   /** @param {number} size @param {number} kind */
@@ -183,7 +187,7 @@ class Arrivals {
     if (!this.hasNumbered) return false;
     const { responder } = this.#requests;
     // The handlers may cause more frames to be set aside, and may end the channel, which drops all of them.
-    for (let left = this.#numbered.length - this.#numberedNext; left > 0 && this.hasNumbered && mayDispatch(); left--) {
+    for (let left = this.#numbered.length - this.#numberedNext; left > 0 && mayDispatch() && this.hasNumbered; left--) {
       const frame = /** @type {NumberedFrame} */ (this.#numbered[this.#numberedNext]);
       const { begun } = responder;
       this.#numbered[this.#numberedNext++] = undefined; // so that the array does not keep its payload
@@ -325,30 +329,22 @@ class Arrivals {
 
   /** The same with the oldest message in the inbox, which must not be empty. @param {(bytes: Uint8Array, from: number, size: number) => void} read */
   readFromInbox(read) {
-    const message = this.takeFromInbox();
-    this.#readSuspended(-1, () => read(message, 0, message.length));
+    this.#readSuspended(-1, () => {
+      const message = this.takeFromInbox();
+      read(message, 0, message.length);
+    });
   }
 
   /** @param {number} size of the frame to consume afterwards; -1: none @param {() => void} read */
   #readSuspended(size, read) {
-    this.#suspend(size);
+    this.#reader.suspend();
+    this.#inPlaceBytes = size;
     try {
       read();
     } finally {
       this.#endReading(size);
       if (this.#missed) this.#onMore();
       this.#missed = false;
-    }
-  }
-
-  /** First: the promise that this makes may call hooks of async_hooks, which must not read the message. @param {number} size */
-  #suspend(size) {
-    this.#reader.suspend();
-    try {
-      this.#healSoon(size);
-    } catch (error) {
-      this.#reader.resume(); // the stack is full, and the message stays unread
-      throw error;
     }
   }
 
@@ -360,19 +356,20 @@ class Arrivals {
 
   /**
    * A vm timeout ends the callback without running `finally`. Then end the reading in a microtask, which cannot run before the
-   * callback has ended.
-   * @param {number} size of the message that is being read
+   * callback has ended. Call this before a message is read in place.
+   * @returns {boolean} true if that microtask was scheduled: hooks of async_hooks may have used the channel, so look for the message again
    */
-  #healSoon(size) {
-    this.#inPlaceBytes = size;
-    if (this.#healsSoon) return;
+  healSoon() {
+    if (this.#healsSoon) return false;
     DONE.then(() => {
       this.#healsSoon = false;
-      if (!this.#reader.suspended) return;
-      this.#endReading(this.#inPlaceBytes);
+      const isSuspended = this.#reader.suspended;
+      if (!isSuspended && !this.#reader.mustRing) return; // it may end the ringing of a doorbell, too
+      if (isSuspended) this.#endReading(this.#inPlaceBytes);
       this.#onMore();
     });
     this.#healsSoon = true;
+    return true;
   }
 
   clear() {

@@ -1,7 +1,8 @@
 'use strict';
 // receiveSync(): blocks this thread until a message arrives.
 const { MOST_EQUAL, now } = require('./clock.js');
-const { FOR_DATA, FOR_ROOM, areUnrung, otherThan, ringOne, ringUnrung, sendHeld } = require('./connection.js');
+const { FOR_DATA, FOR_ROOM } = require('./connection.js');
+const { SEND_MS, areUnrung, otherThan, ringOne, ringUnrung, sendHeld } = require('./connections.js');
 const { CrossingsError } = require('./errors.js');
 const { PENDING } = require('./waiters.js');
 
@@ -9,8 +10,6 @@ const LOOKS_PER_READING = 64;
 // A thread that is blocked in the kernel cannot be terminated, and the process cannot exit. So no call blocks for longer.
 const SLICE_MS = 50;
 const FEW_MS = 1; // while there are doorbells to be rung, or other channels wait for room
-/** So long, this thread sends in any case, at least one message: its own messages may always come in time, and its timeout may be 0. */
-const SEND_MS = 0.1;
 
 /**
  * @param {object} channel
@@ -66,7 +65,7 @@ function receiveBlocking({ connection, pump, attempt }, { wait, spinMicros }, ti
 
   function beginPass() {
     isFirst = true;
-    sendsUntil = now() + SEND_MS;
+    sendsUntil = now() + SEND_MS; // in any case: its own messages may always come in time, and its timeout may be 0
   }
 
   /** A peer may take what is sent as fast as it is sent, and one may fill my ring with what is no message. */

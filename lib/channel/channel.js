@@ -248,6 +248,7 @@ class Channel {
       readWith(this.#cursor, read);
     };
     if (this.#arrivals.hasInbox) {
+      if (this.#arrivals.healSoon()) return this.tryRead(read);
       this.#arrivals.readFromInbox(readMessage);
       return true;
     }
@@ -255,7 +256,7 @@ class Channel {
     this.#pump.receiving();
     const size = this.#arrivals.peek();
     if (size < 0) return this.#incoming.nothing(false);
-    if (this.#arrivals.hasInbox) return this.tryRead(read);
+    if (this.#arrivals.hasInbox || this.#arrivals.healSoon()) return this.tryRead(read);
     this.#arrivals.readInPlace(size, readMessage);
     return true;
   }

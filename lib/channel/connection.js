@@ -3,7 +3,8 @@
 // also shows whether the peer is alive. Owns the channel's state, from OPEN to CLOSED (life.js).
 // biome-ignore lint/suspicious/noShadowRestrictedNames: JavaScript's own in most runtimes, and used like them
 const { Atomics, wordsOf } = require('./atomics.js');
-const { callUnreferenced, now } = require('./clock.js');
+const { callUnreferenced } = require('./clock.js');
+const connections = require('./connections.js');
 const { CrossingsError } = require('./errors.js');
 const {
   CLOSED_WORD,
@@ -23,93 +24,15 @@ const { RingReader } = require('./ring-reader.js');
 const { RingWriter } = require('./ring-writer.js');
 const turn = require('./turn.js');
 
+const { putOff, unrung } = connections;
+
 /** What a sleeping side is waiting for, as bits. */
 const FOR_DATA = 1;
 const FOR_ROOM = 2;
 
 const RING_RETRY_MS = 5;
-const LEAST_SENT = 16; // messages, or chunks over sockets, of all channels, when a loop of try calls goes on and on...
-const SEND_MS = 0.1; // ...or as many as take so long
 const NUMBER_BYTES = 4;
 const EMPTY_WORDS = new Int32Array(0);
-
-/** @type {Set<Connection>} all open connections of this thread */
-const openConnections = new Set();
-let exiting = false;
-/** @type {Set<Connection>} whose doorbells are rung in later turns */
-const putOff = new Set();
-
-/** @type {Set<Connection>} whose doorbells could not be rung: their peers may be asleep */
-const unrung = new Set();
-
-/**
- * Ring one that was put off: this thread is going to block, or does not return to the event loop. Peers that are not slow come first.
- * @returns {boolean} are there more?
- */
-function ringOne() {
-  const waiting = [...putOff];
-  const next = waiting.find(({ isSlow }) => !isSlow) ?? waiting[0];
-  next?.resume();
-  return putOff.size > 0;
-}
-
-/** Ring those again that could not be rung. Their timers do not run while this thread blocks. @returns {boolean} are some left? */
-function ringUnrung() {
-  for (const each of [...unrung]) each.ringAgain();
-  return unrung.size > 0;
-}
-
-/** Are there doorbells of this thread that were put off, or could not be rung? */
-const areUnrung = () => putOff.size + unrung.size > 0;
-
-/** Nothing keeps the process alive any more. Over sockets, messages that the kernel does not take at once do. */
-function ringAtEnd() {
-  turn.programEnds();
-  while (ringOne());
-}
-
-/** A send() is published at the end of its tick at the latest. process.exit() may be called earlier, and then the tick never ends. */
-function publishAtExit() {
-  exiting = true;
-  while (ringOne());
-  for (const connection of openConnections) connection.sendAtExit();
-}
-
-let rotation = 0;
-
-/** The open connections of this thread, each time from another one on: the first may use up the time of all. */
-function inRotation() {
-  const all = [...openConnections];
-  return all.splice(++rotation % Math.max(1, all.length)).concat(all);
-}
-
-/** The others. @param {Connection} connection */
-const otherThan = (connection) => (openConnections.size < 2 ? [] : inRotation().filter((each) => each !== connection));
-
-/**
- * This thread does not return to the event loop: what its channels would send there is sent now, if there is room.
- * @param {() => boolean} maySend called for each frame that waits for room; false stops it
- * @param {Connection[]} connections
- * @returns {Connection[]} those that have more to send; first those that were not reached
- */
-function sendHeld(maySend, connections) {
-  /** @type {Connection[]} */ const reached = [];
-  /** @type {Connection[]} */ const others = [];
-  let isOver = false;
-  let granted = 0;
-  const asks = () => {
-    isOver ||= !maySend();
-    if (!isOver) granted++;
-    return !isOver;
-  };
-  for (const each of connections) {
-    const before = granted;
-    if (!each.isOpen || !each.sendHeld(asks)) continue;
-    if (isOver && granted === before) others.push(each);
-    else reached.push(each);
-  }
-  return others.concat(reached);
-}
 
 /**
  * @typedef {object} Ends
@@ -167,8 +90,7 @@ class Connection {
   /** Start to watch the socket. Called when the channel is complete: nothing after it may fail. */
   watch() {
     this.#bell.watch(this.#onDoorbell);
-    if (openConnections.size === 0) process.on('exit', publishAtExit).prependListener('beforeExit', ringAtEnd);
-    openConnections.add(this);
+    connections.add(this);
   }
 
   /** The largest message that fits into my ring, in bytes. */
@@ -182,7 +104,7 @@ class Connection {
 
   /** Will the current tick have no end, because the process exits? */
   get isExiting() {
-    return exiting;
+    return connections.isExiting();
   }
 
   /** May the peer's ring still be read? */
@@ -299,8 +221,9 @@ class Connection {
     const forData = writer.rung;
     const forRoom = reader.rung;
     writer.rung = reader.rung = 0; // so that the next message rings again, unless this succeeds: no sleep has an even number
-    const mayRing = exiting || turn.mayRing();
-    if (!mayRing || (putOff.size > 0 && !exiting)) return this.#putOff(mayRing);
+    const isExiting = connections.isExiting();
+    const mayRing = isExiting || turn.mayRing();
+    if (!mayRing || (putOff.size > 0 && !isExiting)) return this.#putOff(mayRing);
     if (!this.#ringNow()) return;
     writer.rung = forData;
     reader.rung = forRoom;
@@ -309,7 +232,7 @@ class Connection {
   /** @param {boolean} mayRing another one, which has waited for longer, or this one */
   #putOff(mayRing) {
     putOff.add(this);
-    if (mayRing) ringOne();
+    if (mayRing) connections.ringOne();
     if (putOff.has(this)) turn.resumeNext(this);
   }
 
@@ -351,8 +274,8 @@ class Connection {
   /** Ring the doorbell if the peer is sleeping until there is room and a read has made room. */
   ringForRoom() {
     if (!this.reader.mustRing) return;
-    this.reader.mustRing = false;
     this.ring();
+    this.reader.mustRing = false; // last: a vm timeout may end the call before it
   }
 
   /** @param {number} sizeBytes @param {number} kind @returns {never} */
@@ -411,16 +334,7 @@ class Connection {
     return this.checkPeer();
   }
 
-  /** A loop of try calls goes on and on, without the event loop. */
-  looped() {
-    let left = LEAST_SENT;
-    const until = now() + SEND_MS;
-    sendHeld(() => --left > 0 || now() < until, inRotation());
-    ringOne();
-    ringUnrung();
-  }
-
-  /** Such a loop has found nothing for long: check for the peer's end. */
+  /** A loop of try calls has found nothing for long: check for the peer's end. */
   polled() {
     if (!this.checkPeer()) this.#bell.polled?.();
   }
@@ -477,8 +391,7 @@ class Connection {
   /** @param {number} state */
   #enter(state) {
     this.state = state;
-    if (openConnections.delete(this) && openConnections.size === 0)
-      process.off('exit', publishAtExit).off('beforeExit', ringAtEnd);
+    connections.remove(this);
     this.#onState(state);
   }
 
@@ -507,4 +420,4 @@ class Connection {
   }
 }
 
-module.exports = { Connection, areUnrung, FOR_DATA, FOR_ROOM, sendHeld, otherThan, ringOne, ringUnrung };
+module.exports = { Connection, FOR_DATA, FOR_ROOM };

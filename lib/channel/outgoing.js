@@ -6,7 +6,7 @@ const lookout = require('./lookout.js');
 const { bytesOf, isPlain, ofFixedLength } = require('./options.js');
 const { throwIfAborted } = require('./signals.js');
 const turn = require('./turn.js');
-const { PENDING, SERVED } = require('./waiters.js');
+const { AGAIN, PENDING, SERVED } = require('./waiters.js');
 
 const MAX_SINGLE_SENDS = 32;
 const DONE = Promise.resolve();
@@ -132,6 +132,7 @@ class Outgoing {
    */
   #attemptOf(bytes, kind, number, written) {
     return () => {
+      if (turn.copies(bytes.length)) return AGAIN; // write() would begin a turn, and send it twice
       if (!this.#connection.write(bytes, kind, number)) return PENDING;
       written?.();
       return undefined;

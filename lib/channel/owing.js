@@ -5,10 +5,12 @@ const { callUnreferenced, now } = require('./clock.js');
 
 const SOON_MS = 1;
 const MOST_MS = 0.12; // as long as a turn
+const STARTING_MS = 10;
 
 /** @type {Set<{showRest: () => void}>} */
 const owing = new Set();
 let isTimed = false;
+let startsAt = Number.NEGATIVE_INFINITY; // the time at which the timer is being started
 
 /** @param {{showRest: () => void}} connection its reader is about to read */
 function showSoon(connection) {
@@ -16,9 +18,16 @@ function showSoon(connection) {
   owing.add(connection);
 }
 
+/** A hook of async_hooks may read, too, while the timer is started. A vm timeout may end that, without `finally`. */
 function startTimer() {
-  if (!isTimed) callUnreferenced(showSome, SOON_MS);
-  isTimed = true; // after the call before it, which fails if the stack is full
+  if (isTimed || now() - startsAt < STARTING_MS) return;
+  startsAt = now();
+  try {
+    callUnreferenced(showSome, SOON_MS);
+    isTimed = true;
+  } finally {
+    startsAt = Number.NEGATIVE_INFINITY;
+  }
 }
 
 function showSome() {

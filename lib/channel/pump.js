@@ -7,6 +7,7 @@
 //   ASLEEP   my region announces the sleep, so the peer rings the doorbell.
 const { now } = require('./clock.js');
 const { FOR_DATA, FOR_ROOM } = require('./connection.js');
+const connections = require('./connections.js');
 const { corruptPeer } = require('./errors.js');
 const lookout = require('./lookout.js');
 const turn = require('./turn.js');
@@ -191,7 +192,7 @@ class Pump {
     const frames = this.#frames();
     const isIdle = frames === this.#framesLooked;
     this.#framesLooked = frames;
-    this.#connection.looped();
+    connections.looped();
     // While messages come and go, a conversation makes no system call but now and then: what comes may be no message.
     if ((!isIdle && ++this.#checksOmitted < MAX_CHECKS_OMITTED) || !this.#connection.isOpen) return;
     this.#checksOmitted = 0;
@@ -210,7 +211,7 @@ class Pump {
     reader.emptyAt = reader.position;
     if (!this.#connection.isOpen) return;
     this.#connection.checkPeer();
-    this.#connection.looped();
+    connections.looped();
     if (!this.#wakesSoon) this.#wakeSoon();
   }
 

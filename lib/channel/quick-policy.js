@@ -11,6 +11,7 @@ class QuickPolicy {
   #wasAlone = false; // no other request was awaited when the last one was sent
   #number = 0; // of the request that polls now, and the size of its payload; -1: there is none
   #size = -1;
+  #isAnswered = false; // its response was set aside: a hook of async_hooks has used the channel meanwhile, or a vm timeout ended the polling
 
   /** @param {InstanceType<typeof import('./request-window.js').RequestWindow>} window */
   constructor(window) {
@@ -39,18 +40,35 @@ class QuickPolicy {
     this.#window.enter(size);
     this.#size = size;
     this.#number = number;
+    this.#isAnswered = false;
   }
 
   /** It was not sent, or its response was taken, or it goes on as an ordinary request. */
   end() {
     if (this.#size < 0) return;
-    this.#window.leave(this.#size);
+    if (!this.#isAnswered) this.#window.leave(this.#size);
     this.#size = -1;
   }
 
-  /** A response came that no ordinary request awaits. @param {number} number */
-  unexpected(number) {
-    if (number === this.#number) this.end(); // a vm timeout ended the call that polled for it
+  /** Is this the number of the request that polls? @param {number} number */
+  is(number) {
+    return this.#size >= 0 && number === this.#number;
+  }
+
+  /** Does the request with this number poll, and has no response yet? @param {number} number */
+  awaits(number) {
+    return this.is(number) && !this.#isAnswered;
+  }
+
+  /** The response to the request that polls is set aside. */
+  answeredAside() {
+    this.#window.leave(this.#size);
+    this.#isAnswered = true;
+  }
+
+  /** Was its response set aside? */
+  get isAnswered() {
+    return this.#isAnswered;
   }
 }
 

@@ -30,11 +30,14 @@ const { onAbort } = require('./signals.js');
  * @property {(error: unknown) => void} reject
  */
 
+const DONE = Promise.resolve();
+
 class Requests {
   #send;
   #window;
   #quick;
   #maxAwaited;
+  /** @type {{kind: number, number: number, payload: Buffer} | undefined} the response to a request that polls, if it comes another way */ #early;
   #next = 1;
   #awaited = 0; // requests whose promise is pending
   /** @type {Map<number, Outgoing>} by number: admitted to the window, and not answered yet */ #open = new Map();
@@ -128,7 +131,6 @@ class Requests {
         `Too many pending requests: ${this.#maxAwaited}, the maximum set by the option maxRequests. Await some of them first.`,
       );
     }
-    if (sentAs !== undefined) this.#quick.end(); // it goes on as an ordinary request
     const number = sentAs ?? this.#takeNumber();
     this.#quick.sent(this.#awaited === 0);
     return new Promise((resolve, reject) => {
@@ -147,16 +149,27 @@ class Requests {
       };
       if (signal !== undefined || Number.isFinite(timeoutMs)) this.#limit(number, request, signal, timeoutMs, settled);
       this.#awaited++;
-      if (sentAs !== undefined) return this.#enter(number, request);
+      if (sentAs !== undefined) return this.#goOn(number, request);
       if (this.#queued.size === 0 && this.#window.admits(size)) return this.#sendNow(number, request);
       request.payload = payload;
       request.entry = this.#queued.add([number, request]);
     });
   }
 
+  /** One that has polled goes on as an ordinary request. @param {number} number @param {Outgoing} request */
+  #goOn(number, request) {
+    request.isAnswered = this.#quick.isAnswered;
+    this.#quick.end();
+    this.#enter(number, request);
+    if (this.#early?.number !== number) return;
+    const { kind, payload } = this.#early;
+    this.#early = undefined;
+    this.take(kind, number, payload);
+  }
+
   /** @param {number} number @param {Outgoing} request */
   #enter(number, request) {
-    this.#window.enter(request.size);
+    if (!request.isAnswered) this.#window.enter(request.size);
     this.#open.set(number, request);
   }
 
@@ -251,8 +264,7 @@ class Requests {
   isAwaited(number) {
     const request = this.#open.get(number);
     if (request !== undefined) return !request.isAnswered && request.cancel === undefined;
-    this.#quick.unexpected(number);
-    return false;
+    return this.#quick.awaits(number);
   }
 
   /**
@@ -268,6 +280,10 @@ class Requests {
       return true;
     }
     const request = this.#open.get(number);
+    if (request === undefined && this.#quick.awaits(number)) {
+      this.#quick.answeredAside();
+      return true;
+    }
     if (request === undefined || request.isAnswered) return false;
     if (request.isAbandoned) this.#leave(number, request);
     else this.#window.leave(request.size); // a thread that is blocked in receiveSync() dispatches the response later
@@ -284,12 +300,28 @@ class Requests {
   take(kind, number, payload) {
     if (kind === KIND.REQUEST) return this.responder.respond(number, payload);
     const request = this.#open.get(number);
-    if (request === undefined) return; // rejected after its response was set aside
+    if (request === undefined) return this.#takeEarly(kind, number, payload);
     this.#leave(number, request);
     this.#quick.answered();
     if (request.isAbandoned) return;
     if (kind === KIND.RESPONSE) request.resolve(payload);
     else request.reject(errorOfRefusal(payload));
+  }
+
+  /**
+   * A hook of async_hooks has received while a request polls, or a vm timeout has ended the polling. In the latter case, nobody takes
+   * the response before this thread runs the next microtask. Other requests were rejected after their responses were set aside.
+   * @param {number} kind @param {number} number @param {Buffer} payload
+   */
+  #takeEarly(kind, number, payload) {
+    if (!this.#quick.is(number)) return;
+    const early = { kind, number, payload };
+    this.#early = early;
+    DONE.then(() => {
+      if (this.#early !== early) return;
+      this.#early = undefined;
+      this.#quick.end();
+    });
   }
 
   /** Reject every request that is not in the ring yet. @param {unknown} error */

@@ -40,6 +40,9 @@ const DONE = Promise.resolve();
 /** Returned by an attempt that has to keep waiting. */
 const PENDING = Symbol('pending');
 
+/** Returned by an attempt that has done nothing yet, but hooks of async_hooks may have served this call meanwhile, or ended it. */
+const AGAIN = Symbol('again');
+
 /** The attempt of a call that has been served, or has failed. It takes no message, and sends none. */
 const SERVED = () => undefined;
 
@@ -137,14 +140,18 @@ class Waiters {
    * @param {() => boolean} mayServe called before each attempt; false stops the loop
    */
   serve(mayServe) {
-    for (let entry = this.#queue.first; entry !== null; entry = this.#queue.first) {
-      if (!mayServe()) return;
+    let isAgain = false;
+    while (this.#queue.size > 0 && (isAgain || mayServe())) {
+      const entry = this.#queue.first; // only now: mayServe() may call hooks of async_hooks, too
+      if (entry === null) return;
       const waiter = entry.value;
       this.#served = waiter;
       try {
         waiter.group?.throwFailure();
         const value = waiter.attempt();
         if (value === PENDING) return;
+        isAgain = value === AGAIN;
+        if (isAgain) continue;
         waiter.attempt = SERVED; // first: what follows fails if the stack is full
         waiter.resolve(value);
       } catch (error) {
@@ -177,4 +184,4 @@ class Waiters {
 
 function nothing() {}
 
-module.exports = { Group, Waiters, PENDING, SERVED };
+module.exports = { Group, Waiters, AGAIN, PENDING, SERVED };

@@ -2,7 +2,8 @@
 // receiveSync() blocks its thread, and nothing else: a worker that waits in it can be terminated, and the process can exit.
 const { spawnSync } = require('node:child_process');
 const { Worker } = require('node:worker_threads');
-const { Connection, sendHeld } = require('../../lib/channel/connection.js');
+const { Connection } = require('../../lib/channel/connection.js');
+const { sendHeld } = require('../../lib/channel/connections.js');
 const { KIND } = require('../../lib/channel/layout.js');
 const turn = require('../../lib/channel/turn.js');
 const { rawPeer } = require('./raw-peer.js');

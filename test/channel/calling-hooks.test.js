@@ -1,0 +1,184 @@
+'use strict';
+// A hook of async_hooks that uses the channel while a call is at work: each message comes once, and each request is answered.
+const { createHook } = require('node:async_hooks');
+const { Worker } = require('node:worker_threads');
+const { native } = require('../../lib/channel/native.js');
+const { closing, crossings, library } = require('./support.js');
+
+const TYPES = ['Immediate', 'Timeout', 'PROMISE'];
+
+/** A channel to a worker that runs `code` with its `channel`. @param {string} code @param {object} [options] */
+async function toWorker(code, options = {}) {
+  const { channel, port } = crossings.channelPair(options);
+  const worker = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads');
+    require(${library}).openChannel(workerData.ticket, workerData.options).then(async (channel) => {
+      setInterval(() => {}, 1000); // it does not end by itself
+      ${code}
+    });`,
+    { eval: true, workerData: { ticket: port.take(), options } },
+  );
+  return { channel: closing(await channel), worker };
+}
+
+/**
+ * Calls `act` in each hook, but not within itself.
+ * @param {() => void} act
+ * @param {string[]} [types]
+ */
+function hookThat(act, types = TYPES) {
+  let isInside = false;
+  const run = { calls: 0, failure: /** @type {unknown} */ (undefined) };
+  const hook = createHook({
+    init(_id, type) {
+      if (isInside || !types.includes(type)) return;
+      isInside = true;
+      run.calls++;
+      try {
+        act();
+      } catch (error) {
+        run.failure ??= error; // what a hook throws ends the process
+      }
+      isInside = false;
+    },
+  });
+  return Object.assign(run, { enable: () => hook.enable(), disable: () => hook.disable() });
+}
+
+const nextMs = () => new Promise((resolve) => setTimeout(resolve, 1));
+
+describe('a hook that receives', () => {
+  test('while a request polls for its response: the response comes', async () => {
+    const { channel, worker } = await toWorker('channel.onRequest((request) => Buffer.alloc(20_000, request));');
+    const hook = hookThat(() => channel.tryReceive());
+    hook.enable();
+    try {
+      for (let i = 0; i < 1000; i++) {
+        const response = await channel.request(Buffer.from([i]));
+        expect([response.length, response[0]]).toEqual([20_000, i & 255]);
+      }
+    } finally {
+      hook.disable();
+    }
+    expect(hook).toMatchObject({ failure: undefined });
+    expect(hook.calls).toBeGreaterThan(1000);
+    expect(channel.stats().looksAnswered).toBeGreaterThan(0);
+    await worker.terminate();
+  });
+
+  // The turn begins when a doorbell has taken long, and is put off. Here, each ring calls such a hook.
+  test('while a doorbell is rung: each message comes once', async () => {
+    const count = 2000;
+    const { channel, worker } = await toWorker(
+      `for (let i = 0; i < ${count}; i++) {
+        for (let k = 0; k < 5; k++) channel.request(Buffer.alloc(400)).catch(() => {});
+        const message = Buffer.alloc(300);
+        message.writeUInt32LE(i);
+        await channel.send(message);
+      }`,
+      { capacity: 65536, wait: 'sleep' },
+    );
+    channel.onRequest((/** @type {Buffer} */ request) => request);
+    /** @type {number[]} */ const numbers = [];
+    const take = () => {
+      const message = channel.tryReceive();
+      if (message !== null) numbers.push(message.readUInt32LE(0));
+      return message !== null;
+    };
+    const { ring } = native;
+    let isInside = false;
+    let taken = 0;
+    const rings = jest.spyOn(native, 'ring').mockImplementation((/** @type {any[]} */ ...args) => {
+      if (!isInside) {
+        isInside = true;
+        taken += Number(take());
+        isInside = false;
+      }
+      return Reflect.apply(ring, native, args);
+    });
+    try {
+      while (numbers.length < count) {
+        for (let k = 0; k < 30 && take(); k++);
+        await nextMs();
+      }
+    } finally {
+      rings.mockRestore();
+    }
+    // One that is taken while the room of another one is reported comes before it.
+    expect(numbers.sort((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, i) => i));
+    expect(taken).toBeGreaterThan(0);
+    await worker.terminate();
+  });
+
+  test('with receiveSync() while others wait for room: each message is sent once', async () => {
+    const count = 300;
+    const { channel, worker } = await toWorker(
+      `const numbers = [];
+      while (numbers.length < ${count}) {
+        for (let message = channel.tryReceive(); message !== null; message = channel.tryReceive()) numbers.push(message.readUInt32LE(0));
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      parentPort.postMessage(numbers);`,
+      { capacity: 65536 },
+    );
+    const hook = hookThat(() => {
+      expect(() => channel.receiveSync({ timeout: 0 })).toThrow(expect.objectContaining({ code: 'ERR_TIMEOUT' }));
+    });
+    const answer = new Promise((resolve) => worker.once('message', resolve));
+    hook.enable();
+    try {
+      for (let i = 0; i < count; i += 10) {
+        for (let k = 0; k < 10; k++) {
+          const message = Buffer.alloc(20_000);
+          message.writeUInt32LE(i + k);
+          channel.send(message);
+        }
+        await nextMs();
+      }
+    } finally {
+      hook.disable();
+    }
+    expect(hook).toMatchObject({ failure: undefined });
+    expect(hook.calls).toBeGreaterThan(0);
+    expect(await answer).toEqual(Array.from({ length: count }, (_, i) => i));
+    await worker.terminate();
+  });
+});
+
+test('a hook that closes the channel as tryRead() begins: ERR_CLOSED', async () => {
+  const { channel, port } = crossings.channelPair();
+  const peer = closing(await crossings.openChannel(port.take()));
+  const ours = closing(await channel);
+  peer.trySend('x');
+  const hook = hookThat(() => ours.close(), ['PROMISE']);
+  const read = jest.fn();
+  hook.enable();
+  try {
+    expect(() => ours.tryRead(read)).toThrow(expect.objectContaining({ code: 'ERR_CLOSED' }));
+  } finally {
+    hook.disable();
+  }
+  expect(hook.calls).toBeGreaterThan(0);
+  expect(read).not.toHaveBeenCalled();
+});
+
+test('a hook that receives while the timer starts which announces what was read, without a guard against itself', async () => {
+  const { channel, worker } = await toWorker(`for (let i = 0; i < 10; i++) await channel.send('x');`);
+  let calls = 0;
+  const hook = createHook({
+    init(_id, type) {
+      if (type === 'Timeout') {
+        calls++;
+        channel.tryReceive();
+      }
+    },
+  });
+  while (!channel.stats().messagesReceived) {
+    await nextMs();
+    hook.enable();
+    channel.tryReceive();
+    hook.disable();
+  }
+  expect(calls).toBeLessThan(100);
+  await worker.terminate();
+});
