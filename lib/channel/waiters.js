@@ -144,6 +144,7 @@ class Waiters {
     while (this.#queue.size > 0 && (isAgain || mayServe())) {
       const entry = this.#queue.first; // only now: mayServe() may call hooks of async_hooks, too
       if (entry === null) return;
+      isAgain = false;
       const waiter = entry.value;
       this.#served = waiter;
       try {
