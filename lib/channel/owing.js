@@ -5,12 +5,12 @@ const { callUnreferenced, now } = require('./clock.js');
 
 const SOON_MS = 1;
 const MOST_MS = 0.12; // as long as a turn
-const STARTING_MS = 10;
+const MOST_STARTING = 10;
 
 /** @type {Set<{showRest: () => void}>} */
 const owing = new Set();
 let isTimed = false;
-let startsAt = Number.NEGATIVE_INFINITY; // the time at which the timer is being started
+let starting = 0; // calls that are starting the timer, each within the one before it
 
 /** @param {{showRest: () => void}} connection its reader is about to read */
 function showSoon(connection) {
@@ -18,15 +18,15 @@ function showSoon(connection) {
   owing.add(connection);
 }
 
-/** A hook of async_hooks may read, too, while the timer is started. A vm timeout may end that, without `finally`. */
+/** A hook of async_hooks may read, too, while the timer is started. Not a flag: a vm timeout may end this without `finally`. */
 function startTimer() {
-  if (isTimed || now() - startsAt < STARTING_MS) return;
-  startsAt = now();
+  if (isTimed || starting === MOST_STARTING) return;
+  starting++;
   try {
     callUnreferenced(showSome, SOON_MS);
     isTimed = true;
   } finally {
-    startsAt = Number.NEGATIVE_INFINITY;
+    starting = 0;
   }
 }
 
