@@ -18,8 +18,13 @@ const nowhere = openSync('/dev/null', 'r+');
 
 /** @typedef {{ended: string, status: number | null, why: string}} Outcome */
 
-/** Records a program that waits, and wakes it. @param {string} what @returns {Promise<Outcome>} */
-async function wake(what) {
+/**
+ * Records a program that waits, and wakes it.
+ * @param {string} what
+ * @param {Parameters<typeof recordProgram>[0]['tracer']} [tracer]
+ * @returns {Promise<Outcome>}
+ */
+async function wake(what, tracer = undefined) {
   const path = join(folder, what);
   const waker = spawn(built('crossings-woken'), [what, path, 'wake'], { stdio: ['pipe', 'pipe', 'inherit'] });
   const woken = new Promise((resolve) => waker.once('exit', resolve));
@@ -27,6 +32,7 @@ async function wake(what) {
   const command = [built('crossings-woken'), what, path, 'wait'];
   const recording = recordProgram({
     command,
+    tracer,
     timeoutSeconds: 25,
     spawn: { stdio: [nowhere, nowhere, 'inherit', 'pipe'] },
   });
@@ -69,6 +75,9 @@ describeWhereAllowed('a program goes on, and exits with 0, if a process that is 
     ['it reads a pipe that it received from the other process', 'received'],
     ['it waits for a lock whose descriptor it received from the other process', 'received-lock'],
     ['it reads an eventfd that it sent to the other process', 'sent'],
+    ['it reads an eventfd that it sent to the other process with sendmmsg()', 'sent-list'],
+    ['it received an eventfd that has the number of one that it closed', 'received-again'],
+    ['it reads what its child writes, which no tracer gets', 'untraced'],
   ];
   beforeAll(() => {
     for (const [, what] of CASES) outcomes.set(what, wake(what));
@@ -77,5 +86,11 @@ describeWhereAllowed('a program goes on, and exits with 0, if a process that is 
 
   test.each(CASES)('%s', async (_, what) => {
     expect(await outcomes.get(what)).toEqual({ ended: 'exited', status: 0, why: '' });
+  });
+
+  // There, /proc/locks shows no lock of a process outside.
+  test('it waits for a lock that a process outside its namespace holds', async () => {
+    const tracer = { program: 'crossings-lessons', args: ['--confine', '--trace', '--exec'] };
+    expect(await wake('fcntl-parts', tracer)).toEqual({ ended: 'exited', status: 0, why: '' });
   });
 });

@@ -8,6 +8,7 @@
 #include <mqueue.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -24,6 +25,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,6 +133,20 @@ static void wait_fcntl(void) {
     int fd = open_file(O_RDWR);
     start_holder(fd);
     lock_range(fd, F_SETLKW);
+}
+
+/* It holds another part of the file itself. */
+static void wait_fcntl_parts(void) {
+    int ends[2], fd = open_file(O_RDWR);
+    struct flock other = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 10, .l_len = 1};
+    check(fcntl(fd, F_SETLK, &other) == 0, "fcntl");
+    check(pipe(ends) == 0, "pipe");
+    if (fork() == 0) {
+        lock_range(open_file(O_RDWR), F_SETLKW);
+        write_byte(ends[1]);
+        exit(0);
+    }
+    read_byte(ends[0]);
 }
 
 static void wake_fcntl(void) {
@@ -508,6 +524,60 @@ static void wake_sent(void) {
     check(write(number, &value, sizeof value) == sizeof value, "write");
 }
 
+/* The same, with another call. */
+static void wait_sent_list(void) {
+    int peer = connected(SOCK_STREAM, ""), number = eventfd(0, 0);
+    uint64_t value;
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof number)];
+    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof number), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+    struct iovec data = {"x", 1};
+    memcpy(CMSG_DATA(&control.header), &number, sizeof number);
+    struct mmsghdr list = {
+        .msg_hdr = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control}};
+    check(sendmmsg(peer, &list, 1, 0) == 1, "sendmmsg");
+    check(read(number, &value, sizeof value) == sizeof value, "read");
+}
+
+/* The kernel numbers eventfds, and gives the number of one that was closed to the next one. */
+static void wait_received_again(void) {
+    int peer = connected(SOCK_STREAM, ""), mine = eventfd(0, 0), number;
+    uint64_t value;
+    close(mine);
+    write_byte(peer);
+    number = receive_descriptor(peer);
+    check(read(number, &value, sizeof value) == sizeof value, "read");
+}
+
+static void wake_received_again(void) {
+    int peer = accept_one("");
+    uint64_t value = 1;
+    read_byte(peer);
+    int number = eventfd(0, 0);
+    send_descriptor(peer, number);
+    check(getchar() == '\n', "turn");
+    check(write(number, &value, sizeof value) == sizeof value, "write");
+}
+
+/* A child that no tracer gets. */
+static void wait_untraced(void) {
+    int ends[2];
+    check(pipe(ends) == 0, "pipe");
+    if (syscall(SYS_clone, CLONE_UNTRACED | SIGCHLD, NULL, NULL, NULL, NULL) == 0) {
+        sleep(3);
+        write_byte(ends[1]);
+        _exit(0);
+    }
+    read_byte(ends[0]);
+}
+
+static void wake_untraced(void) {
+    puts("ready");
+    fflush(stdout);
+    check(getchar() == '\n', "turn");
+}
+
 static void wait_memory(void) {
     int peer = connected(SOCK_STREAM, "");
     check(sem_wait(map_file(receive_descriptor(peer), sizeof(sem_t))) == 0, "sem_wait");
@@ -548,6 +618,7 @@ int main(int argument_count, char **arguments) {
         {"splice", wait_splice, wake_fifo_open},
         {"flock", wait_flock, wake_flock},
         {"fcntl", wait_fcntl, wake_fcntl},
+        {"fcntl-parts", wait_fcntl_parts, wake_fcntl},
         {"ofd", wait_ofd, wake_ofd},
         {"mapped", wait_mapped, wake_mapped},
         {"memory", wait_memory, wake_memory},
@@ -568,6 +639,9 @@ int main(int argument_count, char **arguments) {
         {"datagram", wait_datagram, wake_datagram},
         {"received", wait_received, wake_received},
         {"sent", wait_sent, wake_sent},
+        {"sent-list", wait_sent_list, wake_sent},
+        {"received-again", wait_received_again, wake_received_again},
+        {"untraced", wait_untraced, wake_untraced},
         {"received-lock", wait_received_lock, wake_received_lock},
     };
     if (argument_count != 4)

@@ -8,6 +8,7 @@
 #include "room.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -127,10 +128,21 @@ static int reap_killed(void) {
     return ended;
 }
 
+/* If the machine or a container is out of memory, the kernel ends what this process starts, and not the guard, which
+ * removes its folder, nor who has started that. */
+static void end_before_others(void) {
+    int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file < 0)
+        return;
+    (void)!write(file, "1000", 4);
+    close(file);
+}
+
 /* The program's parent: process 1 of the namespaces, if there are any. Its end is the end of all processes in them. */
 __attribute__((noreturn)) static void be_parent(const struct confinement *how, const struct pipes *pipes,
                                                 const char *folder, bool has_namespaces, bool with_user) {
     struct notice notice = {.kind = READY};
+    end_before_others();
     if (has_namespaces)
         forget_names();
     prctl(PR_SET_PDEATHSIG, SIGKILL);

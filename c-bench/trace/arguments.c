@@ -20,6 +20,7 @@
 #define MAX_BYTES MAX_PAYLOAD_BYTES /* captured per argument */
 #define MAX_PIECES 16               /* of a vector */
 #define MAX_WORDS_OF_COMMAND 32
+#define MAX_MESSAGES 1024 /* as many as one call of the kernel takes */
 
 static void print_hex(const char *key, const unsigned char *bytes, size_t count) {
     char text[2 * MAX_BYTES + 1];
@@ -110,6 +111,8 @@ static void print_message(const struct tracee *tracee, const char *key, uint64_t
     event_integer("pieces", message.msg_iovlen);
     event_integer("controlBytes", message.msg_controllen);
     event_integer("flags", (uint64_t)(uint32_t)message.msg_flags);
+    if (message.msg_controllen > sizeof control)
+        event_integer("more", 1);   /* rights that are not listed */
     message.msg_control = &control; /* the copy in this process */
     message.msg_controllen = control_bytes;
     event_array("rights");
@@ -129,6 +132,18 @@ static void print_message(const struct tracee *tracee, const char *key, uint64_t
             break; /* before glibc 2.36, CMSG_NXTHDR() may find this part again */
     }
     event_array_close();
+    event_close();
+}
+
+/* Print only whether there are control data, in which rights can be. A resolver or crossings_open() sends none. */
+static void print_messages(const struct tracee *tracee, const char *key, uint64_t address, uint64_t count) {
+    struct mmsghdr message;
+    bool more = count > MAX_MESSAGES;
+    for (uint64_t i = 0; i < count && !more; i++)
+        more = tracee_read(tracee, address + i * sizeof message, &message, sizeof message) == sizeof message &&
+               message.msg_hdr.msg_controllen > 0;
+    event_open(key);
+    event_integer("more", more);
     event_close();
 }
 
@@ -158,6 +173,12 @@ static void print_pointer(const struct tracee *tracee, const struct pointer *poi
     case FIXED: print_bytes(tracee, key, address, (uint64_t)pointer->length); break;
     case POLL_LIST: print_bytes(tracee, key, address, arguments[pointer->length] * sizeof(struct pollfd)); break;
     case MESSAGE: print_message(tracee, key, address); break;
+    case MESSAGE_LIST:
+        print_messages(tracee, key, address,
+                       pointer->when == ENTRY ? arguments[pointer->length]
+                       : result > 0           ? (uint64_t)result
+                                              : 0);
+        break;
     case STAT: print_stat(tracee, key, address); break;
     }
 }

@@ -23,6 +23,8 @@ const struct pointer pointers[] = {
     {"recvfrom", 1, EXIT, RESULT_BUFFER, 0},
     {"sendmsg", 1, ENTRY, MESSAGE, 0},
     {"recvmsg", 1, EXIT, MESSAGE, 0},
+    {"sendmmsg", 1, ENTRY, MESSAGE_LIST, 2},
+    {"recvmmsg", 1, EXIT, MESSAGE_LIST, 0},
     {"execve", 0, ENTRY, TEXT, 0},
     {"execve", 1, ENTRY, WORDS, 0},
     {"execveat", 1, ENTRY, TEXT, 0},

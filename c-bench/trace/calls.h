@@ -16,6 +16,7 @@ enum what {
     POLL_LIST,     /* argument `length` is its number of struct pollfd */
     EPOLL_LIST,    /* the result is its number of struct epoll_event */
     MESSAGE,       /* struct msghdr */
+    MESSAGE_LIST,  /* array of struct mmsghdr; its length is in `length` at the entry, and the result at the exit */
     STAT,          /* struct stat, of which mode and size are printed */
     WORDS,         /* strings, until NULL */
 };

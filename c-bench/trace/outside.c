@@ -20,6 +20,7 @@
 #define LOCK_TEXT 160
 #define MAX_LOCK_READS 64 /* of /proc/locks, for one snapshot */
 #define LOCK_PIECE 4096
+#define MAX_LOCK_LINE 256
 #define MAX_HOLDERS 256
 #define MAX_LOOKS 100000 /* at descriptors and mappings of processes, for one snapshot */
 
@@ -248,7 +249,7 @@ static FILE *open_locks(void) {
         struct reading first = read_all_locks(all_locks.text);
         all_locks.bytes = first.bytes;
         all_locks.whole = first.to_end;
-        if (first.to_end && first.pieces > 1) {
+        if (first.to_end && (first.pieces > 1 || first.bytes > LOCK_PIECE - MAX_LOCK_LINE)) {
             struct reading second = read_all_locks(again);
             all_locks.whole =
                 second.to_end && second.bytes == first.bytes && memcmp(all_locks.text, again, first.bytes) == 0;
@@ -344,6 +345,26 @@ static void find_locks(const char *kind, const struct stat *file) {
         all_locks.whole && count > 0 && count < MAX_LOCKS && held.count < MAX_HOLDERS && known == count && looks > 0;
 }
 
+/* Does /proc/locks list what a thread waits for, as "1: -> POSIX ..."? In a namespace of processes, it does not if a
+ * process outside holds the lock, nor does it list that lock. */
+static bool is_listed(const struct tracee *tracee, const char *kind, uint64_t inode) {
+    char line[MAX_LOCK_LINE], text[LOCK_TEXT];
+    bool found = false;
+    FILE *file = open_locks();
+    while (file && !found && may_look() && fgets(line, sizeof line, file)) {
+        char *arrow = strstr(line, "-> ");
+        if (!arrow)
+            continue;
+        memcpy(arrow, "   ", 2);
+        int pid = 0;
+        found = parse_lock(line, kind, inode, text) && sscanf(text, "%*s %*s %d", &pid) == 1 &&
+                (pid == (int)tracee->pid || strncmp(text, "OFDLCK", 6) == 0);
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
 void print_locks(const struct tracee *tracee, const char *call) {
     static const char flock[] = "FLOCK", fcntl[] = "POSIX"; /* as /proc/locks names them */
     bool whole = strcmp(call, "flock") == 0;
@@ -365,7 +386,7 @@ void print_locks(const struct tracee *tracee, const char *call) {
         event_close();
     }
     event_array_close();
-    event_integer("all", held.all);
+    event_integer("all", held.all && is_listed(tracee, kind, file.st_ino));
     event_close();
 }
 

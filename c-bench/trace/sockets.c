@@ -12,6 +12,7 @@
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -106,7 +107,11 @@ static uint64_t unix_peer(uint64_t inode) {
 /* True if its calls do not sleep longer than a given time. */
 static bool has_time_limit(int socket) {
     struct timeval read_limit = {0}, write_limit = {0};
-    socklen_t length = sizeof read_limit;
+    unsigned int unanswered_ms = 0;
+    socklen_t length = sizeof unanswered_ms;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, &length) == 0 && unanswered_ms > 0)
+        return true;
+    length = sizeof read_limit;
     getsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &read_limit, &length);
     length = sizeof write_limit;
     getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &write_limit, &length);

@@ -229,7 +229,7 @@ class Arrivals {
     let size = this.#connection.isReadable ? reader.peekMessage() : -2;
     if (size < 0) {
       size = this.peek();
-      if (size < 0) return null;
+      if (size < 0) return this.hasInbox ? this.takeFromInbox() : null;
     }
     if (turn.copies(size) || this.hasInbox) return this.take(memory);
     return this.#copyOut(size, memory);

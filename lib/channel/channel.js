@@ -211,7 +211,7 @@ class Channel {
     if (size < 0) {
       this.#refuseInTryRead('tryReceiveInto()');
       size = this.#arrivals.peek();
-      if (size < 0) return this.#incoming.nothing(-1);
+      if (size < 0) return this.#arrivals.hasInbox ? this.#inboxInto(target, offset) : this.#incoming.nothing(-1);
     }
     if (
       (target !== reader.target && !isUint8Array(target)) || // the previous call's target has been checked
@@ -255,8 +255,9 @@ class Channel {
     this.#refuseInTryRead('tryRead()');
     this.#pump.receiving();
     const size = this.#arrivals.peek();
+    if (this.#arrivals.hasInbox) return this.tryRead(read);
     if (size < 0) return this.#incoming.nothing(false);
-    if (this.#arrivals.hasInbox || this.#arrivals.healSoon()) return this.tryRead(read);
+    if (this.#arrivals.healSoon()) return this.tryRead(read);
     this.#arrivals.readInPlace(size, readMessage);
     return true;
   }
@@ -300,7 +301,12 @@ class Channel {
         'receiveSync() cannot run while a receive() is pending. Await the pending receive() first.',
       );
     const message = receiveBlocking(
-      { connection: this.#connection, pump: this.#pump, attempt: () => this.#incoming.attempt() },
+      {
+        connection: this.#connection,
+        pump: this.#pump,
+        attempt: () => this.#incoming.attempt(),
+        isReady: () => this.#arrivals.hasInbox || this.#reader.isReady(),
+      },
       this.#options,
       timeoutMs,
     );

@@ -57,8 +57,9 @@ class Incoming {
    * @template T @param {T} result @returns {T}
    */
   nothing(result) {
-    this.#pump.looked();
-    if (this.#connection.state === PEER_DIED && !this.#reader.isReady()) this.#connection.throwError();
+    this.#pump.looked(); // hooks of async_hooks may have moved a message to the inbox
+    if (this.#connection.state === PEER_DIED && !this.#reader.isReady() && !this.#arrivals.hasInbox)
+      this.#connection.throwError();
     return result;
   }
 

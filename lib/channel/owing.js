@@ -7,15 +7,19 @@ const SOON_MS = 1;
 const MOST_MS = 0.12; // as long as a turn
 const MOST_STARTING = 10;
 
-/** @type {Set<{showRest: () => void}>} */
+/** @typedef {{showRest: () => void, isSlow: boolean}} Owing */
+
+/** @type {Set<Owing>} */
 const owing = new Set();
+/** @type {Set<Owing>} for whose peers system calls take long: one of them each time, after all others */
+const slow = new Set();
 let isTimed = false;
 let starting = 0; // calls that are starting the timer, each within the one before it
 
-/** @param {{showRest: () => void}} connection its reader is about to read */
+/** @param {Owing} connection its reader is about to read */
 function showSoon(connection) {
   startTimer();
-  owing.add(connection);
+  (connection.isSlow ? slow : owing).add(connection);
 }
 
 /** A hook of async_hooks may read, too, while the timer is started. Not a flag: a vm timeout may end this without `finally`. */
@@ -38,7 +42,12 @@ function showSome() {
     each.showRest(); // rings a doorbell if the peer waits, for which the peer can make the kernel take long
     if (now() >= until) break;
   }
-  if (owing.size > 0) startTimer();
+  const [next] = slow;
+  if (next !== undefined) {
+    slow.delete(next);
+    next.showRest();
+  }
+  if (owing.size + slow.size > 0) startTimer();
 }
 
 module.exports = { showSoon };

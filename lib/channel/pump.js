@@ -126,7 +126,7 @@ class Pump {
   keepAlive(yes) {
     this.keepsAlive = yes;
     if (yes && this.#pause) turn.reference(this.#pause);
-    this.run();
+    this.runSoon();
     if (this.#phase === LOOKING) lookout.schedule(); // the next look may depend on a timer that does not keep the process alive
   }
 

@@ -147,8 +147,10 @@ class Requests {
         resolve,
         reject,
       };
-      if (signal !== undefined || Number.isFinite(timeoutMs)) this.#limit(number, request, signal, timeoutMs, settled);
-      this.#awaited++;
+      if (signal !== undefined || Number.isFinite(timeoutMs))
+        request.isAbandoned = this.#limit(number, request, signal, timeoutMs, settled);
+      if (request.isAbandoned && sentAs === undefined) return;
+      if (!request.isAbandoned) this.#awaited++;
       if (sentAs !== undefined) return this.#goOn(number, request);
       if (this.#queued.size === 0 && this.#window.admits(size)) return this.#sendNow(number, request);
       request.payload = payload;
@@ -213,10 +215,15 @@ class Requests {
    * @param {AbortSignal | undefined} signal
    * @param {number} timeoutMs
    * @param {() => void} settled
+   * @returns {boolean} true if it has ended: a hook of async_hooks has aborted it
    */
   #limit(number, request, signal, timeoutMs, settled) {
     const { resolve, reject } = request;
+    let isOver = false;
+    let stopListening = () => {};
+    /** @type {NodeJS.Timeout | undefined} */ let timer;
     const end = () => {
+      isOver = true;
       clearTimeout(timer);
       stopListening();
     };
@@ -228,9 +235,10 @@ class Requests {
       settled();
     };
     const late = () => giveUp(new CrossingsError('ERR_TIMEOUT', `No response within ${timeoutMs} ms.`));
-    const stopListening = onAbort(signal, giveUp);
+    stopListening = onAbort(signal, giveUp);
     // A timer whose time exceeds 2^31 - 1 ms would fire at once.
-    const timer = Number.isFinite(timeoutMs) ? setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1)) : undefined;
+    if (Number.isFinite(timeoutMs)) timer = setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1));
+    if (isOver) end();
     if (this.#unreferenced) timer?.unref();
     request.timer = timer;
     request.resolve = (response) => {
@@ -241,6 +249,7 @@ class Requests {
       end();
       reject(error);
     };
+    return isOver;
   }
 
   /** Withdraw a request that is not in the ring yet. One that is stays open until its response arrives. @param {number} number @param {Outgoing} request */

@@ -43,6 +43,8 @@ class SlowOnes extends Set {
 
 /** @type {any} starts the next turn */ let immediate;
 let isImmediate = false; // it was started
+let started = 0; // immediates so far; only the last one begins a turn
+let delays = 0; // likewise, unreferenced timers
 let isTimed = false; // a timer was started, which begins the next turn if nothing else does
 let isProgramEnding = false; // see programEnds()
 let endingLeft = 0; // messages that are not put off then
@@ -125,9 +127,15 @@ function start() {
   return readAt;
 }
 
+/** A hook of async_hooks may have started another one meanwhile: then only that one begins a turn, or there would be more with each turn. */
 function startImmediate() {
-  immediate = setImmediate(begin);
-  isImmediate = true;
+  const mine = ++started;
+  const made = setImmediate(() => {
+    if (mine === started) begin();
+  });
+  if (mine !== started) return;
+  immediate = made;
+  isImmediate = true; // last: the call before it fails if the stack is full
 }
 
 /** At most one at a time: the timers of many turns would all begin turns, one after another, and other timers would have to wait. */
@@ -228,7 +236,10 @@ function beginDelayed() {
 }
 
 function delayTurn() {
-  callUnreferenced(beginDelayed, 1);
+  const mine = ++delays;
+  callUnreferenced(() => {
+    if (mine === delays) beginDelayed();
+  }, 1);
   isDelaying = true;
 }
 

@@ -162,6 +162,112 @@ test('a hook that closes the channel as tryRead() begins: ERR_CLOSED', async () 
   expect(read).not.toHaveBeenCalled();
 });
 
+describe('a hook that makes the channel look for requests', () => {
+  /** @type {[string, (channel: any) => any][]} */
+  const ways = [
+    ['receive()', (channel) => channel.receive()],
+    ['receiveSync()', (channel) => channel.receiveSync()],
+    ['tryReceive()', (channel) => channel.tryReceive()],
+    [
+      'tryRead()',
+      (channel) => {
+        let message;
+        channel.tryRead((/** @type {any} */ cursor) => {
+          message = cursor.toString();
+        });
+        return message;
+      },
+    ],
+    [
+      'tryReceiveInto()',
+      (channel) => {
+        const target = Buffer.alloc(4);
+        return target.subarray(0, channel.tryReceiveInto(target));
+      },
+    ],
+  ];
+
+  // The message was in the inbox, and the ring looked empty.
+  test.each(ways)('%s returns the last message before the end', async (_, receive) => {
+    for (let i = 0; i < 10; i++) {
+      const { channel, port } = crossings.channelPair();
+      const peer = closing(await crossings.openChannel(port.take()));
+      const ours = closing(await channel);
+      await nextMs();
+      await nextMs();
+      peer.trySend('last');
+      peer.close();
+      expect(await ours.closed).toBe('peer-closed');
+      const hook = hookThat(() => ours.onRequest(() => ''), ['Timeout']);
+      hook.enable();
+      let message;
+      try {
+        message = await receive(ours);
+      } finally {
+        hook.disable();
+      }
+      expect(String(message)).toBe('last');
+      expect(await ours.receive()).toBe(null);
+    }
+  });
+
+  test('receiveSync() does not sleep on it', async () => {
+    const { channel, worker } = await toWorker(
+      `channel.onRequest(() => '');
+      for (let k = 0; k < 300; k++) channel.trySend(channel.receiveSync());`,
+      { wait: 'sleep' },
+    );
+    channel.onRequest(() => '');
+    const hook = hookThat(() => channel.ref(), ['Timeout']);
+    hook.enable();
+    try {
+      for (let i = 0; i < 300; i++) {
+        channel.trySend('x');
+        expect(String(channel.receiveSync({ timeout: 15_000 }))).toBe('x');
+        if (i % 3 === 0) await nextMs();
+      }
+    } finally {
+      hook.disable();
+    }
+    await worker.terminate();
+  });
+});
+
+test('a hook that aborts a request while its timer starts: the request is rejected, and its room in the window is free', async () => {
+  const { channel, worker } = await toWorker(`channel.onRequest(() => 'response');`, { maxRequests: 1 });
+  let aborted = 0;
+  for (let i = 0; i < 20; i++) {
+    const controller = new AbortController();
+    const hook = hookThat(() => controller.abort(new Error('aborted')), ['Timeout']);
+    hook.enable();
+    const response = channel.request('request', { signal: controller.signal, timeout: 10_000 });
+    hook.disable();
+    if (hook.calls === 0)
+      await response; // it polled, and needed no timer
+    else await expect(response).rejects.toThrow('aborted');
+    aborted += Math.min(1, hook.calls);
+    expect(hook).toMatchObject({ failure: undefined });
+    expect(String(await channel.request('request'))).toBe('response');
+  }
+  expect(aborted).toBeGreaterThan(0);
+  await worker.terminate();
+});
+
+// Each turn began with twice as many immediates as the one before.
+test('a hook that uses a channel which always polls: there is one immediate for each turn', async () => {
+  const { channel, worker } = await toWorker('', { wait: 'spin' });
+  const hook = hookThat(() => channel.ref(), ['Immediate']);
+  channel.receive().catch(() => {}); // nothing comes, so it polls
+  hook.enable();
+  try {
+    for (let turns = 0; turns < 500; turns++) await new Promise((resolve) => setImmediate(resolve));
+  } finally {
+    hook.disable();
+  }
+  expect(hook.calls).toBeLessThan(5000);
+  await worker.terminate();
+});
+
 test('a hook that receives while the timer starts which announces what was read, without a guard against itself', async () => {
   const { channel, worker } = await toWorker(`for (let i = 0; i < 10; i++) await channel.send('x');`);
   let calls = 0;

@@ -7,6 +7,7 @@ const { printable } = require('../values.js');
 
 const CLOSE_RANGE_CLOEXEC = 4;
 const EPOLL_CTL_DEL = 2;
+const MESSAGE_CALLS = ['sendmsg', 'recvmsg', 'sendmmsg', 'recvmmsg'];
 const DUPLICATES = ['dup', 'dup2', 'dup3', 'fcntl'];
 
 /** The arguments of a call as signed numbers. @param {{args: string[]}} raw */
@@ -74,11 +75,12 @@ function watch({ watched }, raw) {
 }
 
 /** Descriptors that were passed through a socket. @param {Recorder} recorder @param {any} raw */
-function exchangeRights({ descriptors }, raw) {
+function exchangeRights({ descriptors, outside }, raw) {
   const { pid, name, end } = raw;
   const rights = name === 'recvmsg' ? (raw.out[1]?.rights ?? []) : [];
   raw.received = rights.map((/** @type {RawDescriptor} */ right) => descriptors.see(pid, right, end));
   const given = name === 'sendmsg' ? (raw.in[1]?.rights ?? []) : [];
+  if (MESSAGE_CALLS.includes(name) && (raw.in[1]?.more || raw.out[1]?.more)) outside.isUnsure = true;
   raw.sent = given.flatMap((/** @type {RawDescriptor} */ { fd }) => descriptors.table(pid).get(fd)?.object ?? []);
 }
 

@@ -8,8 +8,9 @@ const { signalNames } = require('../constants.js');
 /** @typedef {import('./stuck.js').Task} Task */
 /** @typedef {{address: string, times: number, others: boolean}} Handler how often it was installed, and whether there was another one */
 
-const TIMER_CALLS = ['alarm', 'setitimer', 'timer_settime'];
+const TIMER_CALLS = ['alarm', 'setitimer'];
 const SIGCHLD = 17;
+const CLONE_UNTRACED = 0x800000n;
 /** Calls that find what another process may have made, if it is new to the recorder. */
 const FINDERS = ['open', 'openat', 'openat2', 'pidfd_getfd'];
 const CHANNELS = ['pipe', 'socket', 'eventfd'];
@@ -47,16 +48,27 @@ function signalsIn(mask = '0x0') {
   return numbers;
 }
 
+/** Does this call make a process that is not recorded, as its creator wishes? @param {string} name @param {string[]} args @param {any} input */
+function isUntraced(name, args, input) {
+  const flags =
+    name === 'clone3' ? `0x${(input[0] ?? '').slice(0, 8).match(/../g)?.reverse().join('') ?? '0'}` : args[0];
+  return (name === 'clone' || name === 'clone3') && (BigInt(flags) & CLONE_UNTRACED) !== 0n;
+}
+
 class Outside {
   /** @param {Objects} objects */
   constructor(objects) {
     this.objects = objects;
     /** Processes that get a signal from a timer. @type {Set<number>} */
     this.timers = new Set();
+    /** Likewise, from those that alarm(0) does not end. @type {Set<number>} */
+    this.posixTimers = new Set();
     /** Objects that were sent through a socket. @type {Map<number, Set<number>>} */
     this.sentThrough = new Map();
-    /** Anything may be used by others: not all that the program inherited is known, or the kernel works for it. */
+    /** Anything may be used by others: not all that the program inherited or exchanged is known, or the kernel works for it. */
     this.isUnsure = false;
+    /** Not all calls are known, or not all processes: any thread could be woken. */
+    this.isIncomplete = false;
     /** The file that each process executes. @type {Map<number, string>} */
     this.programs = new Map();
     /** Of each process, by signal. @type {Map<number, Map<string, Handler>>} */
@@ -68,6 +80,11 @@ class Outside {
     this.programs.set(pid, this.programs.get(parent) ?? '');
     const copies = [...(this.handlers.get(parent) ?? [])].map(([name, handler]) => [name, { ...handler }]);
     this.handlers.set(pid, new Map(/** @type {[string, Handler][]} */ (copies)));
+  }
+
+  /** Does a timer send a signal to this process? @param {number} pid */
+  hasTimer(pid) {
+    return this.timers.has(pid) || this.posixTimers.has(pid);
   }
 
   /** @param {number} pid @param {string} program */
@@ -84,9 +101,15 @@ class Outside {
   learn({ pid, name, args, in: input, objects, result, known, madeObjects, received, sent }) {
     if (result.startsWith('-')) return;
     if (name === 'alarm' && args[0] === '0x0') this.timers.delete(pid);
+    else if (name === 'timer_settime') this.posixTimers.add(pid);
     else if (TIMER_CALLS.includes(name)) this.timers.add(pid);
     if (name === 'rt_sigaction' && input[1]) this.handle(pid, nameOf(Number(args[0])), input[1]);
     if (ASYNCHRONOUS.includes(name)) this.isUnsure = true;
+    if (isUntraced(name, args, input)) this.isIncomplete = true;
+    // What was exchanged may be anything that this process had, or may get again: a socket through which more is sent, memory, the number of
+    // an eventfd that was closed.
+    if (received.length + sent.length > 0 && (objects[0] === undefined || this.isForeign(objects[0])))
+      this.isUnsure = true;
     const isNew = (/** @type {number} */ id) => id >= known;
     for (const id of received.filter(isNew)) this.objects.list[id].outside = true;
     for (const id of FINDERS.includes(name) ? madeObjects.filter(isNew) : [])
@@ -165,7 +188,7 @@ class Outside {
   sharesFutex({ sharing }) {
     if (!sharing) return false;
     const { path, outside } = sharing;
-    return Boolean(outside) || path.startsWith('/SYSV') || !path.endsWith(' (deleted)');
+    return Boolean(outside) || this.isUnsure || path.startsWith('/SYSV') || !path.endsWith(' (deleted)');
   }
 }
 

@@ -257,6 +257,7 @@ class Recorder extends Content {
       const thread = this.alive.get(task.pid)?.threads.find(({ tid }) => tid === task.tid);
       if (thread) thread.name = task.name;
     }
+    this.outside.isIncomplete ||= line.dropped + this.unrecorded > 0 || Boolean(this.full);
     this.explained = explain(this, line.tasks);
     if (line.why === 'quiet') return;
     Object.assign(this.ended, { why: line.why, t });

@@ -96,7 +96,7 @@ class Scene extends Holders {
         : wait('outside', this.eventsOf(first), about);
     }
     if (limited) return wait('time', 'with a time limit');
-    if (this.outside.timers.has(pid)) return wait('time', 'until its timer sends a signal, at the latest');
+    if (this.outside.hasTimer(pid)) return wait('time', 'until its timer sends a signal, at the latest');
     if (SIGNAL_WAITS[call]) return wait('outside', `until ${SIGNAL_WAITS[call]} arrives`);
     if (call === 'futex') return { ...wait('inside', ''), ...this.futex(task, signed) };
     if (call === 'wait4' || call === 'waitid') {
@@ -237,9 +237,11 @@ function explain(recorder, tasks) {
   const parts = shown.slice(0, MAX_SHOWN).map((wait) => `${scene.nameOf(wait.task)} ${wait.text}`);
   if (shown.length > MAX_SHOWN) parts.push(`and ${shown.length - MAX_SHOWN} more`);
   const sentence = parts.join('; ');
-  const text = stuck.length ? `Deadlock: ${intro(stuck, all)}: ${sentence}.` : `No deadlock: ${sentence}.`;
+  const { isIncomplete } = recorder.outside;
+  const found = isIncomplete ? 'Perhaps a deadlock, but not all that the program did was recorded' : 'Deadlock';
+  const text = stuck.length ? `${found}: ${intro(stuck, all)}: ${sentence}.` : `No deadlock: ${sentence}.`;
   return {
-    deadlock: stuck.length > 0,
+    deadlock: stuck.length > 0 && !isIncomplete,
     all,
     text,
     waits: shown.map(({ task, object, fd, heldBy }) => ({
