@@ -6,6 +6,8 @@
 #include "deadline.h"
 #include "doorbell.h"
 
+#include <pthread.h>
+
 #define LOOKS_PER_CLOCK 64    /* attempts of a spinning wait between two reads of the clock */
 #define LOOKS_PER_CHECK 16384 /* crossings_try_ calls without any progress before the peer's end is checked */
 
@@ -232,6 +234,7 @@ static crossings_status block_on(const struct attempt *attempt, int timeout_ms) 
         if ((status = try_last(attempt)) != CROSSINGS_AGAIN)
             return status;
         if (channel->wait == CROSSINGS_SPIN) {
+            pthread_testcancel();                /* as in a sleep: nothing was taken */
             spin_until = now + channel->spin_ns; /* how often try_last() checks for the peer's death */
             continue;
         }

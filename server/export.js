@@ -16,7 +16,7 @@ const {
   writeFileSync,
 } = require('node:fs');
 const { once } = require('node:events');
-const { get } = require('node:http');
+const { Agent, get } = require('node:http');
 const { basename, dirname, join, resolve } = require('node:path');
 const { text } = require('node:stream/consumers');
 const pino = require('pino').default;
@@ -132,10 +132,11 @@ async function writeData(folder, ask) {
 async function writeCopy(folder, runs, signal) {
   writePages(folder);
   const server = await startServer({ port: 0, dataFolder: runs, log: pino({ enabled: false }), signal });
+  const agent = new Agent(); // the global one may ask the proxy of the environment
   try {
     await writeData(join(folder, DATA), async (path) => {
       const headers = { 'x-crossings-token': server.token };
-      const asked = get({ host: '127.0.0.1', port: server.port, path: `/api/${path}`, headers, signal });
+      const asked = get({ host: '127.0.0.1', port: server.port, path: `/api/${path}`, headers, signal, agent });
       asked.on('error', () => {}); // once() rejects, or text() does if the response has begun
       const [response] = await once(asked, 'response');
       return { status: response.statusCode, text: await text(response) };

@@ -1,5 +1,5 @@
 'use strict';
-// Programs that a daemon or a script has started with signals ignored, which exec() keeps: they end, and with the usual result.
+// Programs that a daemon or a script has started with signals ignored, or with children, which exec() keeps: they end, and with the usual result.
 const { spawnSync } = require('node:child_process');
 const { built, eventsOf, ourProcesses, start, until } = require('./support.js');
 
@@ -40,3 +40,20 @@ const canIgnore = spawnSync('env', ['--ignore-signal=CHLD', 'true']).status === 
     await until(() => ourProcesses().length === 0);
   },
 );
+
+// They waited for those, too.
+test.each([
+  ['crossings-demo', ['--messages', '10', 'pipe']],
+  ['crossings-demo', ['--trace', 'ring']],
+  ['crossings-prove', ['--proof', 'c-ring', ...SHORT]],
+])('with a child that a shell had started before its exec(), %s %j ends', (program, args) => {
+  const words = ['-c', 'sleep 60 & echo $! >&2; exec "$@"', 'sh', built(program), ...args];
+  const { status, signal, stderr } = spawnSync('sh', words, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: 40_000,
+  });
+  expect(signal).toBe(null);
+  expect(status).not.toBe(2);
+  process.kill(Number.parseInt(stderr, 10));
+});

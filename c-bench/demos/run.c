@@ -5,11 +5,14 @@
 #include <poll.h>
 #include <sys/syscall.h>
 
+static pid_t cleaner; /* 0: there is none */
+
 /* Fork the cleaner, which removes the demo's names when the demo's first process has ended, however it ended. It has
  * its own session, so that no signal to the process group ends it. The cleaner itself opens the gate, so it exists
  * before any name does. */
 static bool start_cleaner(const struct demo_entry *entry, pid_t owner, const struct gate *gate) {
     pid_t pid = fork();
+    cleaner = pid;
     if (pid != 0)
         return pid > 0;
     setsid();
@@ -46,6 +49,12 @@ void begin_demo(const struct demo_entry *entry, pid_t pid, struct gate *gate) {
     close(gate->open_fd);
 }
 
+void wait_for_cleaner(void) {
+    if (cleaner > 0)
+        waitpid(cleaner, NULL, 0);
+    cleaner = 0;
+}
+
 bool run_demo(const struct demo_entry *entry, int count) {
     struct gate gate;
     int status;
@@ -56,7 +65,6 @@ bool run_demo(const struct demo_entry *entry, int count) {
     }
     begin_demo(entry, pid, &gate);
     bool succeeded = waitpid(pid, &status, 0) == pid && status == 0;
-    while (waitpid(-1, NULL, 0) > 0) /* the cleaner */
-        continue;
+    wait_for_cleaner(); /* for no other child: a shell may have started some before its exec */
     return succeeded;
 }

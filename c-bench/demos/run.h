@@ -22,6 +22,8 @@ pid_t prepare_demo(const struct demo_entry *entry, int count, struct gate *gate)
 /* Let the demo begin. `gate` is closed. If the demo creates names, a cleaner process, which is a child of this one,
  * removes them when the demo has ended. */
 void begin_demo(const struct demo_entry *entry, pid_t pid, struct gate *gate);
+/* Wait until the names of the last demo are removed. */
+void wait_for_cleaner(void);
 /* Run a demo to its end. False: it failed and has printed the reason. */
 bool run_demo(const struct demo_entry *entry, int count);
 

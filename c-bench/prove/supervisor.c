@@ -126,17 +126,9 @@ struct watched {
 };
 
 static void collect(struct watched children[2], int flags) {
-    int status;
-    for (pid_t pid; (pid = waitpid(-1, &status, flags)) > 0;) {
-        for (int i = 0; i < 2; i++) {
-            if (children[i].pid == pid) {
-                children[i].ended = true;
-                children[i].status = status;
-            }
-        }
-        if (children[0].ended && children[1].ended)
-            return;
-    }
+    for (int i = 0; i < 2; i++)
+        if (!children[i].ended)
+            children[i].ended = waitpid(children[i].pid, &children[i].status, flags) == children[i].pid;
 }
 
 static uint64_t progress(void) {

@@ -69,11 +69,12 @@ static bool parse_mapping(const char *line, struct mapping *mapping) {
 }
 
 /* The mapping that an address is in. */
-static bool find_mapping(const struct tracee *tracee, uint64_t address, struct mapping *mapping) {
+static bool find_mapping(const struct tracee *tracee, uint64_t address, struct mapping *mapping, bool *is_readable) {
     char path[64], line[512];
     bool found = false;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)tracee->tid);
     FILE *file = fopen(path, "re");
+    *is_readable = file;
     while (file && !found && may_look() && fgets(line, sizeof line, file))
         found = parse_mapping(line, mapping) && address >= mapping->first && address < mapping->end;
     if (file)
@@ -171,10 +172,12 @@ static bool is_reached(const struct tracee *tracee, const struct mapping *mappin
 
 void print_sharing(const struct tracee *tracee, uint64_t address) {
     struct mapping mapping;
-    if (!find_mapping(tracee, address, &mapping)) {
-        if (looks > 0)
+    bool is_readable;
+    if (!find_mapping(tracee, address, &mapping, &is_readable)) {
+        if (looks > 0 && is_readable)
             return;
-        /* Not found because this snapshot looks at no more: it may be shared with anybody. */
+        /* Not found because this snapshot looks at no more, or may not (PR_SET_DUMPABLE): it may be shared with
+         * anybody. */
         mapping = (struct mapping){.shared = true, .path = "/dev/zero"};
     }
     if (!mapping.shared || mapping.path[0] != '/')
@@ -185,7 +188,8 @@ void print_sharing(const struct tracee *tracee, uint64_t address) {
     event_string("path", mapping.path);
     /* A file without a name can only be mapped by a process that has it already. Memory without a file has the path
      * /dev/zero; only descendants of the process that mapped it have it. */
-    if (looks == 0 || (removed && strncmp(mapping.path, "/dev/zero", 9) != 0 && is_reached(tracee, &mapping)))
+    if (looks == 0 || !is_readable ||
+        (removed && strncmp(mapping.path, "/dev/zero", 9) != 0 && is_reached(tracee, &mapping)))
         event_integer("outside", 1);
     event_close();
 }

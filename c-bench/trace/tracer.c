@@ -216,7 +216,7 @@ static void handle(struct stop *stop, pid_t first, int *first_status) {
             ptrace(PTRACE_DETACH, stop->tid, NULL, NULL);
         else
             end_too_many(stop->tid, dropped_calls);
-    } else if (tracee) { /* otherwise it is the cleaner */
+    } else if (tracee) { /* otherwise it is the cleaner, or a child of a shell before its exec */
         print_gone(tracee, stop->status, stop->seen_ns);
         remove_tracee(tracee);
         if (stop->tid == first)
@@ -243,7 +243,7 @@ int watch_all(const struct front *chosen_front, const struct trace_limits *chose
     }
     resume(tracee, &(struct stop){.tid = first, .status = status});
     begin(argument);
-    for (uint64_t last_ns = monotonic_ns(); count_tracees() > 0 || front->in_step;) {
+    for (uint64_t last_ns = monotonic_ns(); count_tracees() > 0;) {
         struct stop stops[BATCH];
         int count = collect(stops);
         allow_descriptors();

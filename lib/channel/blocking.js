@@ -16,11 +16,11 @@ const FEW_MS = 1; // while there are doorbells to be rung, or other channels wai
  * @param {InstanceType<typeof import('./connection.js').Connection>} channel.connection
  * @param {InstanceType<typeof import('./pump.js').Pump>} channel.pump
  * @param {() => unknown} channel.attempt returns a message, null at the end, or PENDING
- * @param {() => boolean} channel.isReady may an attempt find something? Hooks of async_hooks may have moved a message out of the ring
+ * @param {() => boolean} channel.hasInbox was a message moved out of the ring? Hooks of async_hooks can cause that
  * @param {{wait: string, spinMicros: number}} options
  * @param {number} timeoutMs
  */
-function receiveBlocking({ connection, pump, attempt, isReady }, { wait, spinMicros }, timeoutMs) {
+function receiveBlocking({ connection, pump, attempt, hasInbox }, { wait, spinMicros }, timeoutMs) {
   const deadline = now() + timeoutMs;
   const spinMs = wait === 'sleep' ? 0 : spinMicros / 1000;
   let sendsUntil = 0;
@@ -93,13 +93,13 @@ function receiveBlocking({ connection, pump, attempt, isReady }, { wait, spinMic
     connection.announceSleep(FOR_DATA | (pump.senders.size > 0 ? FOR_ROOM : 0));
     sendMore();
     connection.showAll(); // the last attempt may have set a request aside, whose room the peer is waiting for
-    if (!isReady() && connection.isOpen) {
+    if (!hasInbox() && !connection.reader.isReady() && connection.isOpen) {
       pump.sleeps++;
       let leftMs = deadline - now();
       while (!connection.waitForDoorbell(Math.max(0, Math.min(sliceMs(), Math.ceil(leftMs)))) && leftMs > 0) {
         beginPass(); // whatever is in the ring: its peer may not ring
         sendOnOthers();
-        leftMs = isReady() ? 0 : deadline - now();
+        leftMs = hasInbox() ? 0 : deadline - now();
       }
     }
     connection.announceSleep(0);

@@ -305,7 +305,7 @@ class Channel {
         connection: this.#connection,
         pump: this.#pump,
         attempt: () => this.#incoming.attempt(),
-        isReady: () => this.#arrivals.hasInbox || this.#reader.isReady(),
+        hasInbox: () => this.#arrivals.hasInbox,
       },
       this.#options,
       timeoutMs,

@@ -97,9 +97,9 @@ class Outgoing {
   sendNumbered = (bytes, kind, number, done) => {
     try {
       if (this.writeSoon(bytes, kind, number)) {
+        done(); // first: a hook of async_hooks may read what the peer sends as soon as it sees this frame
         this.#written();
         turn.take();
-        done();
         return undefined;
       }
     } catch (error) {

@@ -52,7 +52,8 @@ class QuickRequests {
     const isSame = last === this.#id;
     last = this.#id;
     let sentAs;
-    if (isSame && requests.mayBeQuick(payload.length) && this.#mayLook()) {
+    // Once more afterwards: a turn may begin, in which a hook of async_hooks sends a request.
+    if (isSame && requests.mayBeQuick(payload.length) && this.#mayLook() && requests.mayBeQuick(payload.length)) {
       sentAs = this.#send(payload);
       const response = sentAs === undefined ? undefined : this.#look(sentAs);
       if (response !== undefined) {

@@ -30,6 +30,8 @@ const LOCK_MS = 1000; // how long to try: the lock is held for microseconds, unl
 /** The servers whose socket files are removed when the process exits. @type {Set<Server>} */
 const listening = new Set();
 
+const closedError = () => new CrossingsError('ERR_CLOSED', 'The server is closed.');
+
 /** Listens at a path and creates a channel for each client. */
 class Server {
   #clients;
@@ -204,13 +206,14 @@ class Server {
 
   /** @param {AbortSignal} [signal] @param {Set<() => void>} [waiting] ends the calls that wait, with END @returns {Promise<any>} */
   async #accept(signal, waiting) {
-    if (this.#closed) throw new CrossingsError('ERR_CLOSED', 'The server is closed.');
+    if (this.#closed) throw closedError();
     const ready = this.#ready.shift();
     if (ready) {
       this.#resume();
       return ready;
     }
     return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(closedError()); // by a hook of async_hooks, which this promise calls
       const waiter = {
         resolve: (/** @type {unknown} */ channel) => {
           stop();
@@ -277,7 +280,7 @@ class Server {
   async close() {
     if (this.#closed) return;
     this.removeFile();
-    const error = new CrossingsError('ERR_CLOSED', 'The server is closed.');
+    const error = closedError();
     this.#stopListening();
     for (const handshake of [...this.#handshakes]) handshake.refuse(error);
     for (let { first } = this.#accepting; first !== null; first = this.#accepting.first) {

@@ -85,6 +85,7 @@ function onAbort(signal, abort) {
   }
   const { calls, listener } = entry;
   calls.add(abort);
+  if (isAborted(signal)) nextTick(listener); // since the call began, by a hook of async_hooks: the event is over
   return () => {
     if (!calls.delete(abort) || calls.size > 0 || callsOf.get(signal)?.calls !== calls) return;
     callsOf.delete(signal);

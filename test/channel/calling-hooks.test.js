@@ -3,7 +3,7 @@
 const { createHook } = require('node:async_hooks');
 const { Worker } = require('node:worker_threads');
 const { native } = require('../../lib/channel/native.js');
-const { closing, crossings, library } = require('./support.js');
+const { closing, crossings, library, newPath } = require('./support.js');
 
 const TYPES = ['Immediate', 'Timeout', 'PROMISE'];
 
@@ -231,6 +231,45 @@ describe('a hook that makes the channel look for requests', () => {
     }
     await worker.terminate();
   });
+});
+
+// A listener of a signal that is aborted already is not called.
+test.each(['receive', 'request', 'send', 'waitForRoom'])(
+  'a hook that aborts %s() within the call: it is rejected',
+  async (method) => {
+    const { channel, port } = crossings.channelPair({ capacity: 65536 });
+    closing(await crossings.openChannel(port.take()));
+    const ours = closing(await channel);
+    if (method !== 'receive') while (ours.trySend(Buffer.alloc(1000)));
+    const controller = new AbortController();
+    const options = { signal: controller.signal };
+    const calls = new Map([
+      ['receive', () => ours.receive(options)],
+      ['request', () => ours.request('x', options)],
+      ['send', () => ours.send(Buffer.alloc(1000), options)],
+      ['waitForRoom', () => ours.waitForRoom(1000, options)],
+    ]);
+    const hook = hookThat(() => controller.abort(new Error('aborted')), ['PROMISE']);
+    hook.enable();
+    const result = calls.get(method)?.();
+    hook.disable();
+    await expect(result).rejects.toThrow('aborted');
+    expect(hook).toMatchObject({ failure: undefined });
+  },
+);
+
+test('a hook that closes a server within accept(): ERR_CLOSED', async () => {
+  for (let count = 1; count < 5; count++) {
+    const server = await crossings.listen(newPath());
+    let left = count;
+    const hook = hookThat(() => --left === 0 && server.close(), ['PROMISE']);
+    hook.enable();
+    const accepted = server.accept();
+    hook.disable();
+    server.close();
+    await expect(accepted).rejects.toMatchObject({ code: 'ERR_CLOSED' });
+    expect(hook).toMatchObject({ failure: undefined });
+  }
 });
 
 test('a hook that aborts a request while its timer starts: the request is rejected, and its room in the window is free', async () => {

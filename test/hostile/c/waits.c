@@ -209,6 +209,30 @@ static void a_canceled_call_loses_no_message(void) {
     crossings_close(channel);
 }
 
+static void *open_spinning(void *end) {
+    static const crossings_options spinning = {.capacity = 65536, .wait = CROSSINGS_SPIN, .timeout_ms = 60000};
+    crossings_channel *channel;
+    EXPECT(crossings_open(*(int *)end, &spinning, &channel) == CROSSINGS_OK);
+    return channel;
+}
+
+/* It makes no system call but those that look for the peer's end. */
+static void a_call_that_spins_is_canceled(void) {
+    int ends[2];
+    pthread_t thread;
+    void *other, *result;
+    EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    EXPECT(pthread_create(&thread, NULL, open_spinning, &ends[1]) == 0);
+    crossings_channel *channel = open_spinning(&ends[0]);
+    EXPECT(pthread_join(thread, &other) == 0);
+    alarm(30);
+    EXPECT(pthread_create(&thread, NULL, receive_one, channel) == 0);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    EXPECT(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+    crossings_close(other);
+    crossings_close(channel);
+}
+
 /* A program that sends a heartbeat now and then, and otherwise polls. */
 static void a_poller_that_also_sends_learns_of_the_end(void) {
     enum { LOOKS = 200000, LOOKS_PER_SEND = 1000 };
@@ -238,6 +262,7 @@ static const struct test tests[] = {
     {"a filter that the maker of the socket has attached hides no ring", a_filter_hides_no_ring},
     {"a ring of the doorbell that a signal handler left is made up for", a_ring_that_was_left_is_made_up_for},
     {"a call that is canceled loses no message", a_canceled_call_loses_no_message},
+    {"a call that spins is canceled", a_call_that_spins_is_canceled},
     {"a program that polls and also sends learns of the end", a_poller_that_also_sends_learns_of_the_end},
 };
 
