@@ -21,6 +21,7 @@
 #define MAX_LOCK_READS 64 /* of /proc/locks, for one snapshot */
 #define LOCK_PIECE 4096
 #define MAX_LOCK_LINE 256
+#define FIRST_PID_NAMESPACE 0xEFFFFFFC /* PROC_PID_INIT_INO of the kernel */
 #define MAX_HOLDERS 256
 #define MAX_LOOKS 100000 /* at descriptors and mappings of processes, for one snapshot */
 
@@ -119,6 +120,12 @@ static bool has_open(const char *pid, const struct mapping *wanted) {
     return found;
 }
 
+/* False in a namespace of processes, such as that of a container: /proc shows no process outside it. */
+static bool sees_all_processes(void) {
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == FIRST_PID_NAMESPACE;
+}
+
 /* True if a process that is not traced maps a file or has it open, as far as /proc may be read. */
 static bool is_used_outside(const struct mapping *mapping) {
     DIR *processes = opendir("/proc");
@@ -128,7 +135,7 @@ static bool is_used_outside(const struct mapping *mapping) {
                 (maps_file(entry->d_name, mapping) || has_open(entry->d_name, mapping));
     if (processes)
         closedir(processes);
-    return found || looks == 0;
+    return found || looks == 0 || !sees_all_processes();
 }
 
 /* True if a file whose name was removed has another one: sem_open() links a new file to its name, and removes the

@@ -359,7 +359,7 @@ class Pump {
     }
     this.#enter(ASLEEP);
     connection.keepAlive(!this.unreferenced);
-    this.#fallingAsleep = connection.announceSleep(wanted);
+    this.#fallingAsleep = connection.isOpen && connection.announceSleep(wanted); // a hook of async_hooks may have closed it
     return this.#fallingAsleep;
   }
 

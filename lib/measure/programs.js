@@ -44,6 +44,7 @@ async function runProgram(name, args, control = {}) {
 
 const NODE_LIMIT_MS = 60_000;
 const QUIET_MS = 2000; // without output of a program that has ended, before its pipes are closed
+const END_MS = 1000; // for the other processes of a program whose first one was killed
 
 /**
  * What run() takes besides a command.
@@ -108,12 +109,19 @@ async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) 
   /** @type {import('node:child_process').SpawnOptions} */
   const options = { detached: true, stdio: ['ignore', 'pipe', 'pipe', ...extra] };
   const child = start(name, () => spawn(command, args, options));
-  const kill = () => {
+  const killGroup = () => {
     try {
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
     } catch {
       // The group has already ended.
     }
+  };
+  /** @type {NodeJS.Timeout | undefined} */ let late;
+  const kill = () => {
+    if (name === 'node') return killGroup();
+    // The other processes of a program of ours end when its first one does, but for one that then removes the names that they made.
+    child.kill('SIGKILL');
+    late = setTimeout(killGroup, END_MS);
   };
   signal?.addEventListener('abort', kill, { once: true });
 
@@ -157,6 +165,7 @@ async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) 
     if (status !== 0) throw failureOf(name, events, errorText, status ?? killedBy);
     return events;
   } finally {
+    clearTimeout(late);
     signal?.removeEventListener('abort', kill);
   }
 }
