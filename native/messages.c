@@ -229,12 +229,12 @@ static crossings_status block_on(const struct attempt *attempt, int timeout_ms) 
         uint64_t now = now_ns();
         if (now >= deadline)
             return (status = try_last(attempt)) == CROSSINGS_AGAIN ? CROSSINGS_TIMEOUT : status;
+        pthread_testcancel(); /* as in a sleep: nothing was taken */
         if (now < spin_until)
             continue;
         if ((status = try_last(attempt)) != CROSSINGS_AGAIN)
             return status;
         if (channel->wait == CROSSINGS_SPIN) {
-            pthread_testcancel();                /* as in a sleep: nothing was taken */
             spin_until = now + channel->spin_ns; /* how often try_last() checks for the peer's death */
             continue;
         }

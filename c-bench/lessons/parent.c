@@ -129,20 +129,20 @@ static int reap_killed(void) {
 }
 
 /* If the machine or a container is out of memory, the kernel ends what this process starts, and not the guard, which
- * removes its folder, nor who has started that. */
-static void end_before_others(void) {
+ * removes its folder, nor who has started that. Returns a descriptor that changes the place of this process in that
+ * order, or -1. */
+static int end_before_others(void) {
     int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (file < 0)
-        return;
-    (void)!write(file, "1000", 4);
-    close(file);
+    if (file >= 0)
+        (void)!write(file, "1000", 4);
+    return file;
 }
 
 /* The program's parent: process 1 of the namespaces, if there are any. Its end is the end of all processes in them. */
 __attribute__((noreturn)) static void be_parent(const struct confinement *how, const struct pipes *pipes,
                                                 const char *folder, bool has_namespaces, bool with_user) {
     struct notice notice = {.kind = READY};
-    end_before_others();
+    int priority = end_before_others();
     if (has_namespaces)
         forget_names();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -166,6 +166,10 @@ __attribute__((noreturn)) static void be_parent(const struct confinement *how, c
     notice.pid = fork();
     if (notice.pid == 0)
         be_program(how, pipes, folder);
+    if (priority >= 0) {
+        (void)!write(priority, "500", 3); /* after the program: this process reports how that ends */
+        close(priority);
+    }
     if (notice.pid < 0) {
         notice.kind = REFUSED;
         snprintf(notice.text, sizeof notice.text, "starting a process: %s", strerror(errno));
