@@ -289,3 +289,28 @@ describe('a sample of bench node', () => {
     });
   }
 });
+
+/** @param {number} pid */
+function kill(pid) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+// Its first process waited for ever, or polled.
+test.each(['shm-sem', 'shm-spin', 'pipe'])('the demo of %s ends if its second process is killed', async (mechanism) => {
+  const demo = start(built('crossings-demo'), ['--messages', '1000', '--time', '1000', mechanism]);
+  const ended = endOf(demo);
+  let hasEnded = false;
+  ended.then(() => {
+    hasEnded = true;
+  });
+  // It may just end by itself, and the next run begins.
+  await until(() => {
+    for (const second of childrenOf(Number(demo.pid)).flatMap(childrenOf)) kill(second);
+    return hasEnded;
+  });
+  expect(await ended).toMatchObject({ status: 1, signal: null });
+});

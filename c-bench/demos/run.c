@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/syscall.h>
 
 static pid_t cleaner; /* 0: there is none */
@@ -55,10 +56,21 @@ void wait_for_cleaner(void) {
     cleaner = 0;
 }
 
+/* The demo's second process is a child of its first one, which would wait for it for ever. */
+static void on_child_end(int signal, siginfo_t *info, void *context) {
+    (void)signal, (void)context;
+    if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
+        _exit(1);
+}
+
 bool run_demo(const struct demo_entry *entry, int count) {
     struct gate gate;
     int status;
+    struct sigaction watching = {.sa_sigaction = on_child_end, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NOCLDSTOP},
+                     former;
+    sigaction(SIGCHLD, &watching, &former); /* which the first process inherits */
     pid_t pid = prepare_demo(entry, count, &gate);
+    sigaction(SIGCHLD, &former, NULL);
     if (pid < 0) {
         perror("Cannot start the demo");
         return false;

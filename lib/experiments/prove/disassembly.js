@@ -145,7 +145,13 @@ function walk(functions) {
  */
 async function disassemble(program = 'crossings-prove', signal) {
   const run = promisify(execFile);
-  const options = { signal, timeout: LIMIT_MS, maxBuffer: MAX_OUTPUT_BYTES, env: { ...process.env, LC_ALL: 'C' } };
+  const options = {
+    signal,
+    timeout: LIMIT_MS,
+    killSignal: /** @type {const} */ ('SIGKILL'), // it may have been stopped
+    maxBuffer: MAX_OUTPUT_BYTES,
+    env: { ...process.env, LC_ALL: 'C' },
+  };
   try {
     const { stdout: version } = await run('objdump', ['--version'], options);
     const { stdout } = await run('objdump', ['-d', '-l', '--no-show-raw-insn', programPath(program)], options);
