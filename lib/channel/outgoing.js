@@ -95,15 +95,21 @@ class Outgoing {
    * @type {import('./requests.js').SendNumbered}
    */
   sendNumbered = (bytes, kind, number, done) => {
+    let isWritten = false;
     try {
-      if (this.writeSoon(bytes, kind, number)) {
-        done(); // first: a hook of async_hooks may read what the peer sends as soon as it sees this frame
-        this.#written();
-        turn.take();
-        return undefined;
-      }
+      isWritten = this.writeSoon(bytes, kind, number);
     } catch (error) {
       done(error);
+      return undefined;
+    }
+    if (isWritten) {
+      done(); // first: a hook of async_hooks may read what the peer sends as soon as it sees this frame
+      try {
+        this.#written();
+        turn.take();
+      } catch {
+        // The stack is full, but the frame is in the ring, and is published with the next one.
+      }
       return undefined;
     }
     const cancel = this.#pump.senders.addCall(this.#attemptOf(bytes, kind, number, done), done);

@@ -42,6 +42,9 @@ class Server {
   #accepting = new Queue();
   #stopListening = () => {}; // to the option `signal`
   /** @type {Set<Handshake>} */ #handshakes = new Set(); // the oldest first
+  #acceptsIn = -1; // the turn in which clients were last accepted, and what that took in it
+  #acceptsMs = 0;
+  #later = { resume: () => this.#resume(), unreferenced: false };
   #usage;
   #checks;
   #refusals = 0;
@@ -81,21 +84,30 @@ class Server {
   }
 
   /**
-   * Accept waiting clients, up to ACCEPTS_PER_TURN of them; if there are more, the poller calls again after other I/O. Their
-   * handshakes run concurrently, so an unresponsive client does not delay the others.
+   * Accept waiting clients, up to ACCEPTS_PER_TURN of them; if there are more, in the next turn. Some runtimes would call this again in
+   * the same one. Their handshakes run concurrently, so an unresponsive client does not delay the others.
    */
   #acceptClients() {
-    let ms = 0;
+    if (this.#acceptsIn !== turn.turnNumber()) this.#acceptsMs = 0;
+    this.#acceptsIn = turn.turnNumber();
     for (let accepted = 0; accepted < ACCEPTS_PER_TURN && !this.#closed; accepted++) {
-      if (!turn.mayAnswer() && ms > ACCEPTS_MS) return; // others may use up each turn, so there is some time for this in any case
+      if (!turn.mayAnswer() && this.#acceptsMs > ACCEPTS_MS) return this.#acceptInNextTurn(); // others may use up each turn, so there is some time for this in any case
       if (this.#ready.length >= MAX_UNACCEPTED) return this.#clients.pause(); // further clients wait in the kernel's queue
       const before = now();
       const goesOn = this.#acceptClient();
       const took = now() - before;
       turn.countCalls(took); // a client can make the kernel take milliseconds for its handshake, and for its end
-      ms += took;
+      this.#acceptsMs += took;
       if (!goesOn) return;
     }
+    this.#acceptInNextTurn();
+  }
+
+  #acceptInNextTurn() {
+    if (this.#closed) return;
+    this.#clients.pause();
+    this.#later.unreferenced = this.#unreferenced;
+    turn.resumeNext(this.#later);
   }
 
   /** @returns {boolean} true if there may be more clients to accept */
