@@ -457,23 +457,29 @@ static void wake_datagram(void) {
     check(send(connected(SOCK_DGRAM, ""), "x", 1, 0) == 1, "send");
 }
 
+union control {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+/* A message of one byte with a descriptor. */
+static struct msghdr carry(int fd, union control *control) {
+    static struct iovec data = {"x", 1};
+    *control =
+        (union control){.header = {.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+    memcpy(CMSG_DATA(&control->header), &fd, sizeof fd);
+    return (struct msghdr){
+        .msg_iov = &data, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof *control};
+}
+
 static void send_descriptor(int socket, int fd) {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof fd)];
-    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
-    struct iovec data = {"x", 1};
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
-    struct msghdr message = {
-        .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    union control control;
+    struct msghdr message = carry(fd, &control);
     check(sendmsg(socket, &message, 0) == 1, "sendmsg");
 }
 
 static int receive_descriptor(int socket) {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
+    union control control;
     char byte;
     int fd = -1;
     struct iovec data = {&byte, 1};
@@ -528,14 +534,8 @@ static void wake_sent(void) {
 static void wait_sent_list(void) {
     int peer = connected(SOCK_STREAM, ""), number = eventfd(0, 0);
     uint64_t value;
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof number)];
-    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof number), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
-    struct iovec data = {"x", 1};
-    memcpy(CMSG_DATA(&control.header), &number, sizeof number);
-    struct mmsghdr list = {
-        .msg_hdr = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control}};
+    union control control;
+    struct mmsghdr list = {.msg_hdr = carry(number, &control)};
     check(sendmmsg(peer, &list, 1, 0) == 1, "sendmmsg");
     check(read(number, &value, sizeof value) == sizeof value, "read");
 }

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 static pid_t cleaner; /* 0: there is none */
 
@@ -58,9 +59,12 @@ void wait_for_cleaner(void) {
 
 /* The demo's second process is a child of its first one, which would wait for it for ever. */
 static void on_child_end(int signal, siginfo_t *info, void *context) {
+    static const char text[] = "The demo's second process was killed.\n";
     (void)signal, (void)context;
-    if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
-        _exit(1);
+    if (info->si_code != CLD_KILLED && info->si_code != CLD_DUMPED)
+        return;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(1);
 }
 
 bool run_demo(const struct demo_entry *entry, int count) {

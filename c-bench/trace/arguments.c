@@ -135,7 +135,8 @@ static void print_message(const struct tracee *tracee, const char *key, uint64_t
     event_close();
 }
 
-/* Print only whether there are control data, in which rights can be. A resolver or crossings_open() sends none. */
+/* Print only whether there are control data, in which rights can be. Those of a resolver and of our doorbell have none.
+ */
 static void print_messages(const struct tracee *tracee, const char *key, uint64_t address, uint64_t count) {
     struct mmsghdr message;
     bool more = count > MAX_MESSAGES;

@@ -61,9 +61,9 @@ int trace_demo(const struct demo_entry *entry, int count) {
     event_integer("first", (uint64_t)held.pid);
     event_end();
     status = watch_all(&demo_front, &demo_limits, held.pid, status, begin, &held);
-    if (status != -1) /* otherwise the demo has not ended: it does with this process, and then the cleaner */
-        wait_for_cleaner();
-    if (status == -1)
+    if (status == -1) /* it ends with this process, and the cleaner afterwards */
         print_error("ERR_STALLED", "The demo did not end within %s.", "a minute");
+    else
+        wait_for_cleaner();
     return status == 0 ? 0 : 1;
 }
