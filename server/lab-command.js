@@ -17,8 +17,12 @@ const readPort = (text) => readWholeNumber('--port', text, [0, 65535], ' (0: any
 function readFolder(path) {
   const folder = resolve(path);
   if (path === '') return refuse('--data must be a folder; got "", an empty name.');
-  const found = lstatSync(folder, { throwIfNoEntry: false }); // also a link that leads nowhere
-  if (!found || statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
+  try {
+    const found = lstatSync(folder, { throwIfNoEntry: false }); // also a link that leads nowhere
+    if (!found || statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
+  } catch (error) {
+    return refuse(`--data must be a folder that can be opened; got "${path}": ${/** @type {any} */ (error).code}.`);
+  }
   return refuse(`--data must be a folder; got "${path}".`);
 }
 

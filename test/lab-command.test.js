@@ -206,6 +206,8 @@ describe('invalid arguments: status 2 and an error that names what is valid:', (
     [['--port', ''], '""', '0 to 65535'],
     [['--data', file], file, 'a folder'],
     [['--data', link], link, 'a folder'],
+    [['--data', join(file, 'below')], join(file, 'below'), 'a folder'],
+    [['--data', 'x'.repeat(300)], 'x'.repeat(300), 'ENAMETOOLONG'],
     [['--open-sesame'], '--open-sesame', '--help'],
     [['pipe'], '"pipe"', '--help'],
   ])('%j', (args, value, accepted) => {

@@ -78,6 +78,11 @@ describeWhereAllowed('a program goes on, and exits with 0, if a process that is 
     ['it reads an eventfd that it sent to the other process with sendmmsg()', 'sent-list'],
     ['it received an eventfd that has the number of one that it closed', 'received-again'],
     ['it reads what its child writes, which no tracer gets', 'untraced'],
+    ['it takes an eventfd of another process', 'fetched'],
+    ['its thread has descriptors of its own', 'unshared'],
+    ['its TCP socket is connected to one of its own first, then to the other process', 'reconnected'],
+    ['one end of its pair of datagram sockets is connected to the other process', 'redirected'],
+    ['the kernel takes long to carry what one process sends to the other', 'slow'],
   ];
   beforeAll(() => {
     for (const [, what] of CASES) outcomes.set(what, wake(what));

@@ -578,6 +578,125 @@ static void wake_untraced(void) {
     check(getchar() == '\n', "turn");
 }
 
+/* ---- Descriptors and sockets that are not what they were ---- */
+
+/* The kernel gives the number of an eventfd that was closed to the next one: here, to one of the other process. */
+static void wait_fetched(void) {
+    int peer = connected(SOCK_STREAM, ""), mine = eventfd(0, 0), theirs[2];
+    uint64_t value;
+    close(mine);
+    write_byte(peer);
+    check(read(peer, theirs, sizeof theirs) == sizeof theirs, "read");
+    int process = (int)syscall(SYS_pidfd_open, theirs[0], 0);
+    int number = (int)syscall(SYS_pidfd_getfd, process, theirs[1], 0);
+    check(read(number, &value, sizeof value) == sizeof value, "read");
+}
+
+static void wake_fetched(void) {
+    int peer = accept_one("");
+    uint64_t value = 1;
+    read_byte(peer);
+    int number = eventfd(0, 0), mine[] = {getpid(), number};
+    check(write(peer, mine, sizeof mine) == sizeof mine, "write");
+    check(getchar() == '\n', "turn");
+    check(write(number, &value, sizeof value) == sizeof value, "write");
+}
+
+/* This thread no longer has the descriptors of its process. */
+static void *read_own(void *argument) {
+    const int *ends = argument;
+    check(unshare(CLONE_FILES) == 0, "unshare");
+    check(dup2(connected(SOCK_STREAM, ""), ends[0]) == ends[0], "dup2");
+    read_byte(ends[0]);
+    return NULL;
+}
+
+static void wait_unshared(void) {
+    int ends[2];
+    pthread_t thread;
+    check(pipe(ends) == 0, "pipe");
+    check(pthread_create(&thread, NULL, read_own, ends) == 0, "pthread_create");
+    pthread_join(thread, NULL);
+}
+
+static void wake_byte(void) {
+    int peer = accept_one("");
+    check(getchar() == '\n', "turn");
+    write_byte(peer);
+}
+
+static int tcp_listener(struct sockaddr_in *address) {
+    socklen_t length = sizeof *address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    check(bind(fd, (struct sockaddr *)address, length) == 0, "bind");
+    check(listen(fd, 1) == 0, "listen");
+    check(getsockname(fd, (struct sockaddr *)address, &length) == 0, "getsockname");
+    return fd;
+}
+
+/* Its socket was connected to one of its own, is disconnected, and connected to the other process. */
+static void wait_reconnected(void) {
+    struct sockaddr_in own, other;
+    struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+    int listener = tcp_listener(&own), fd = socket(AF_INET, SOCK_STREAM, 0);
+    check(connect(fd, (struct sockaddr *)&own, sizeof own) == 0, "connect");
+    check(accept(listener, NULL, NULL) >= 0, "accept");
+    check(connect(fd, &nowhere, sizeof nowhere) == 0, "connect");
+    check(read(open_file(O_RDONLY), &other, sizeof other) == sizeof other, "read");
+    check(connect(fd, (struct sockaddr *)&other, sizeof other) == 0, "connect");
+    read_byte(fd);
+}
+
+static void wake_reconnected(void) {
+    struct sockaddr_in address;
+    int listener = tcp_listener(&address);
+    check(write(open_file(O_CREAT | O_WRONLY), &address, sizeof address) == sizeof address, "write");
+    await_turn();
+    write_byte(accept(listener, NULL, NULL));
+}
+
+enum { DATAGRAMS = 1000 };
+
+/* One end of its pair of sockets is connected to the other process, whose queue is soon full. */
+static void wait_redirected(void) {
+    struct sockaddr_un address = address_of("");
+    int ends[2];
+    check(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) == 0, "socketpair");
+    check(connect(ends[0], (struct sockaddr *)&address, sizeof address) == 0, "connect");
+    for (int i = 0; i < DATAGRAMS; i++)
+        write_byte(ends[0]);
+}
+
+static void wake_redirected(void) {
+    int fd = bound(SOCK_DGRAM, "");
+    await_turn();
+    for (int i = 0; i < DATAGRAMS; i++)
+        read_byte(fd);
+}
+
+/* The kernel takes four seconds to carry what one process sends to the other. */
+static void wait_slow(void) {
+    enum { BYTES = 2000000, BYTES_PER_SECOND = 500000 };
+    struct sockaddr_in address;
+    int listener = tcp_listener(&address), fd = socket(AF_INET, SOCK_STREAM, 0), size = 2 * BYTES;
+    unsigned int rate = BYTES_PER_SECOND;
+    char *bytes = calloc(BYTES, 1);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
+    check(connect(fd, (struct sockaddr *)&address, sizeof address) == 0, "connect");
+    int end = accept(listener, NULL, NULL);
+    if (fork() == 0) {
+        check(write(fd, bytes, BYTES) == BYTES, "write");
+        read_byte(fd);
+        exit(0);
+    }
+    check(recv(end, bytes, BYTES, MSG_WAITALL) == BYTES, "recv");
+    write_byte(end);
+    wait(NULL);
+    free(bytes);
+}
+
 static void wait_memory(void) {
     int peer = connected(SOCK_STREAM, "");
     check(sem_wait(map_file(receive_descriptor(peer), sizeof(sem_t))) == 0, "sem_wait");
@@ -643,6 +762,11 @@ int main(int argument_count, char **arguments) {
         {"received-again", wait_received_again, wake_received_again},
         {"untraced", wait_untraced, wake_untraced},
         {"received-lock", wait_received_lock, wake_received_lock},
+        {"fetched", wait_fetched, wake_fetched},
+        {"unshared", wait_unshared, wake_byte},
+        {"reconnected", wait_reconnected, wake_reconnected},
+        {"redirected", wait_redirected, wake_redirected},
+        {"slow", wait_slow, wake_untraced},
     };
     if (argument_count != 4)
         return 2;

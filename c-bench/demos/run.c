@@ -34,12 +34,25 @@ static bool start_cleaner(const struct demo_entry *entry, pid_t owner, const str
     _exit(0);
 }
 
-pid_t prepare_demo(const struct demo_entry *entry, int count, struct gate *gate) {
+/* The demo's second process is a child of its first one, which would wait for it for ever. */
+static void on_child_end(int signal, siginfo_t *info, void *context) {
+    static const char text[] = "The demo's second process was killed.\n";
+    (void)signal, (void)context;
+    if (info->si_code != CLD_KILLED && info->si_code != CLD_DUMPED)
+        return;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(1);
+}
+
+pid_t prepare_demo(const struct demo_entry *entry, int count, bool is_traced, struct gate *gate) {
     fflush(stdout); /* or the child would print it again */
     pid_t pid = fork_held(gate);
     if (pid != 0)
         return pid;
     first_process = getpid();
+    struct sigaction watching = {.sa_sigaction = on_child_end, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NOCLDSTOP};
+    if (!is_traced)
+        sigaction(SIGCHLD, &watching, NULL); /* which the second process inherits: it has no children */
     entry->run(count);
     _exit(1); /* not reached: a demo never returns */
 }
@@ -57,24 +70,10 @@ void wait_for_cleaner(void) {
     cleaner = 0;
 }
 
-/* The demo's second process is a child of its first one, which would wait for it for ever. */
-static void on_child_end(int signal, siginfo_t *info, void *context) {
-    static const char text[] = "The demo's second process was killed.\n";
-    (void)signal, (void)context;
-    if (info->si_code != CLD_KILLED && info->si_code != CLD_DUMPED)
-        return;
-    (void)!write(STDERR_FILENO, text, sizeof text - 1);
-    _exit(1);
-}
-
 bool run_demo(const struct demo_entry *entry, int count) {
     struct gate gate;
     int status;
-    struct sigaction watching = {.sa_sigaction = on_child_end, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NOCLDSTOP},
-                     former;
-    sigaction(SIGCHLD, &watching, &former); /* which the first process inherits */
-    pid_t pid = prepare_demo(entry, count, &gate);
-    sigaction(SIGCHLD, &former, NULL);
+    pid_t pid = prepare_demo(entry, count, false, &gate);
     if (pid < 0) {
         perror("Cannot start the demo");
         return false;

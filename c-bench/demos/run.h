@@ -17,8 +17,9 @@ struct demo_entry {
 /* The table, in demos.c; an entry without a name ends it. */
 extern const struct demo_entry demos[];
 
-/* Fork the demo's first process and hold it at the gate until begin_demo(). Returns its PID, or -1 and sets errno. */
-pid_t prepare_demo(const struct demo_entry *entry, int count, struct gate *gate);
+/* Fork the demo's first process and hold it at the gate until begin_demo(). If it is not traced, it ends if its second
+ * process is killed. Returns its PID, or -1 and sets errno. */
+pid_t prepare_demo(const struct demo_entry *entry, int count, bool is_traced, struct gate *gate);
 /* Let the demo begin. `gate` is closed. If the demo creates names, a cleaner process, which is a child of this one,
  * removes them when the demo has ended. */
 void begin_demo(const struct demo_entry *entry, pid_t pid, struct gate *gate);

@@ -38,7 +38,7 @@ int trace_demo(const struct demo_entry *entry, int count) {
         .seconds = 60, .events = UINT64_MAX, .tasks = 4, .payload_bytes = MAX_PAYLOAD_BYTES};
     struct held held = {.entry = entry};
     int status;
-    held.pid = prepare_demo(entry, count, &held.gate);
+    held.pid = prepare_demo(entry, count, true, &held.gate);
     if (held.pid < 0) {
         perror("Cannot start the demo");
         return 1;

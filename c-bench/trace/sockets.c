@@ -10,11 +10,13 @@
 #include <arpa/inet.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
+#include <linux/sockios.h>
 #include <linux/unix_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -118,6 +120,15 @@ static bool has_time_limit(int socket) {
     return read_limit.tv_sec || read_limit.tv_usec || write_limit.tv_sec || write_limit.tv_usec;
 }
 
+/* The bytes that were written to a TCP socket and have not reached the other end yet. The kernel carries them, even if
+ * all threads sleep. */
+static int bytes_under_way(int socket) {
+    int bytes = 0;
+    if (option_of(socket, SO_PROTOCOL) != IPPROTO_TCP || ioctl(socket, SIOCOUTQ, &bytes) != 0)
+        return 0;
+    return bytes;
+}
+
 static void print_ends(int copy, uint64_t inode) {
     union address address;
     socklen_t length = sizeof address;
@@ -128,6 +139,9 @@ static void print_ends(int copy, uint64_t inode) {
         event_integer("listens", 1);
     if (has_time_limit(copy))
         event_integer("limited", 1);
+    int under_way = bytes_under_way(copy);
+    if (under_way > 0)
+        event_integer("underWay", (uint64_t)under_way);
     if (may_wait_for_page()) /* send() keeps the socket locked, and the calls below lock it */
         return;
     if (getsockname(copy, &address.any, &length) == 0)

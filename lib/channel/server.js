@@ -44,7 +44,6 @@ class Server {
   /** @type {Set<Handshake>} */ #handshakes = new Set(); // the oldest first
   #acceptsIn = -1; // the turn in which clients were last accepted, and what that took in it
   #acceptsMs = 0;
-  #later = { resume: () => this.#resume(), unreferenced: false };
   #usage;
   #checks;
   #refusals = 0;
@@ -103,11 +102,12 @@ class Server {
     this.#acceptInNextTurn();
   }
 
+  /** Not through turn.resumeNext(): there, the server would wait for each channel that is busy, and this takes microseconds. */
   #acceptInNextTurn() {
     if (this.#closed) return;
     this.#clients.pause();
-    this.#later.unreferenced = this.#unreferenced;
-    turn.resumeNext(this.#later);
+    if (this.#unreferenced) callUnreferenced(() => this.#resume(), 1);
+    else turn.nextTurn().then(() => this.#resume());
   }
 
   /** @returns {boolean} true if there may be more clients to accept */

@@ -89,10 +89,19 @@ async function runWithin(limitMs, signal, start) {
 function closeAfterExit(child) {
   const pipes = [child.stdout, child.stderr];
   child.once('exit', () => {
+    let isQuiet = false;
     const quiet = setTimeout(() => {
-      for (const pipe of pipes) pipe?.destroy();
+      isQuiet = true;
+      // If this process had no time until now, what the program printed has not been read yet: that comes before the immediate.
+      setImmediate(() => {
+        if (isQuiet) for (const pipe of pipes) pipe?.destroy();
+      });
     }, QUIET_MS);
-    for (const pipe of pipes) pipe?.on('data', () => quiet.refresh());
+    for (const pipe of pipes)
+      pipe?.on('data', () => {
+        isQuiet = false;
+        quiet.refresh();
+      });
     child.once('close', () => clearTimeout(quiet));
   });
 }

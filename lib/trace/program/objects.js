@@ -13,7 +13,7 @@ const { printable } = require('../values.js');
  * @property {number} [mode]
  * @property {number} [closedByExec]
  * @property {number} [number] of an eventfd
- * @property {{family: number, kind: number, listens?: number, limited?: number, local?: string, remote?: string, peer?: number}} [socket]
+ * @property {{family: number, kind: number, listens?: number, limited?: number, underWay?: number, local?: string, remote?: string, peer?: number}} [socket]
  */
 /**
  * @typedef {object} ProgramObject
@@ -23,6 +23,7 @@ const { printable } = require('../values.js');
  * @property {number | null} peer the other end of a socket
  * @property {boolean} [outside] it existed before the program or has a name, so others may hold it, too
  * @property {boolean} [listens]
+ * @property {number} [underWay] bytes that were written to a TCP socket and have not reached the other end yet, as of the last look
  * @property {string} [local] addresses of a socket
  * @property {string} [remote]
  */
@@ -108,6 +109,8 @@ class Objects {
     this.mailboxes = new Set();
     /** Sockets whose calls have a time limit. @type {Set<number>} */
     this.timed = new Set();
+    /** Sockets that the tracer could look at. Of others, neither the other end nor the options are known. @type {Set<number>} */
+    this.looked = new Set();
   }
 
   /** The object of a descriptor, which is added if it is new. @param {RawDescriptor} raw */
@@ -165,8 +168,10 @@ class Objects {
   }
 
   /** @param {number} id @param {NonNullable<RawDescriptor['socket']>} socket */
-  connectByAddress(id, { family, kind, listens, limited, local, remote, peer }) {
+  connectByAddress(id, { family, kind, listens, limited, underWay, local, remote, peer }) {
     const object = this.list[id];
+    this.looked.add(id);
+    if (underWay || object.underWay) object.underWay = underWay ?? 0;
     if (local) object.local = printable(local);
     if (remote) object.remote = printable(remote);
     if (limited) this.timed.add(id);

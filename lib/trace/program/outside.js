@@ -11,11 +11,34 @@ const { signalNames } = require('../constants.js');
 const TIMER_CALLS = ['alarm', 'setitimer'];
 const SIGCHLD = 17;
 const CLONE_UNTRACED = 0x800000n;
+const CLONE_FILES = 0x400n;
+const CLONE_THREAD = 0x10000n;
+const CLOSE_RANGE_UNSHARE = 2;
 /** Calls that find what another process may have made, if it is new to the recorder. */
-const FINDERS = ['open', 'openat', 'openat2', 'pidfd_getfd'];
+const FINDERS = ['open', 'openat', 'openat2'];
 const CHANNELS = ['pipe', 'socket', 'eventfd'];
-/** With these, the kernel reads and writes for a process while all its threads sleep. */
-const ASYNCHRONOUS = ['io_uring_setup', 'io_setup'];
+/**
+ * After these, what a descriptor refers to, or who can reach it, is not known: the kernel reads and writes for a process while all its
+ * threads sleep, a thread has descriptors of its own, or it gets those of others.
+ */
+const UNUSUAL = (
+  'io_uring_setup io_setup unshare setns pidfd_getfd open_by_handle_at userfaultfd ' +
+  'ptrace bpf perf_event_open fanotify_init fsmount open_tree'
+).split(' ');
+/** Calls that make sockets with another end. */
+const PAIRING = ['socketpair', 'accept', 'accept4'];
+const CONNECTING = ['-115', '-4']; // EINPROGRESS, EINTR: it goes on
+/**
+ * Options of sockets, by level, that change nothing about who wakes a thread, or that the tracer looks at, such as time limits. Others can
+ * make the kernel hold data back.
+ * @type {Record<number, number[]>}
+ */
+const UNDERSTOOD_OPTIONS = {
+  0: [1, 10, 11], // IP_TOS, IP_MTU_DISCOVER, IP_RECVERR
+  1: [2, 5, 6, 7, 8, 9, 10, 12, 15, 16, 18, 20, 21, 32, 33, 66, 67], // SO_REUSEADDR to SO_LINGER, and so on
+  6: [1, 2, 4, 5, 6, 7, 8, 12, 13, 18], // TCP_NODELAY, TCP_MAXSEG, TCP_KEEPIDLE to TCP_LINGER2, TCP_QUICKACK, TCP_CONGESTION, TCP_USER_TIMEOUT
+  41: [26, 67], // IPV6_V6ONLY, IPV6_TCLASS
+};
 /**
  * Signals that tell a thread about itself or its children, not about the wish of another process: errors, broken pipes,
  * urgent data, profilers, limits, and the two that libc uses for its threads. Many runtimes catch them.
@@ -48,11 +71,19 @@ function signalsIn(mask = '0x0') {
   return numbers;
 }
 
-/** Does this call make a process that is not recorded, as its creator wishes? @param {string} name @param {string[]} args @param {any} input */
-function isUntraced(name, args, input) {
-  const flags =
-    name === 'clone3' ? `0x${(input[0] ?? '').slice(0, 8).match(/../g)?.reverse().join('') ?? '0'}` : args[0];
-  return (name === 'clone' || name === 'clone3') && (BigInt(flags) & CLONE_UNTRACED) !== 0n;
+/** What a new process or thread shares with its creator. @param {string} name @param {string[]} args @param {any} input */
+function cloneFlags(name, args, input) {
+  if (name === 'clone') return BigInt(args[0]);
+  if (name !== 'clone3') return 0n;
+  return BigInt(`0x${(input[0] ?? '').slice(0, 8).match(/../g)?.reverse().join('') ?? '0'}`);
+}
+
+/** Is it no longer known after this call what descriptors refer to, or who can reach that? @param {string} name @param {string[]} args @param {bigint} flags of a clone */
+function isUnusual(name, args, flags) {
+  if (UNUSUAL.includes(name)) return true;
+  if (name === 'close_range') return (Number(args[2]) & CLOSE_RANGE_UNSHARE) !== 0;
+  if (name === 'setsockopt') return !UNDERSTOOD_OPTIONS[Number(args[1])]?.includes(Number(args[2]));
+  return (flags & CLONE_THREAD) !== 0n && (flags & CLONE_FILES) === 0n;
 }
 
 class Outside {
@@ -65,6 +96,8 @@ class Outside {
     this.posixTimers = new Set();
     /** Objects that were sent through a socket. @type {Map<number, Set<number>>} */
     this.sentThrough = new Map();
+    /** Sockets that have had another end. @type {Set<number>} */
+    this.connectedOnce = new Set();
     /** Anything may be used by others: not all that the program inherited or exchanged is known, or the kernel works for it. */
     this.isUnsure = false;
     /** Not all calls are known, or not all processes: any thread could be woken. */
@@ -99,13 +132,16 @@ class Outside {
    *     those from `known` on are new
    */
   learn({ pid, name, args, in: input, objects, result, known, madeObjects, received, sent }) {
+    if (name === 'connect' && objects[0] !== undefined) this.connected(objects[0], result);
     if (result.startsWith('-')) return;
     if (name === 'alarm' && args[0] === '0x0') this.timers.delete(pid);
     else if (name === 'timer_settime') this.posixTimers.add(pid);
     else if (TIMER_CALLS.includes(name)) this.timers.add(pid);
     if (name === 'rt_sigaction' && input[1]) this.handle(pid, nameOf(Number(args[0])), input[1]);
-    if (ASYNCHRONOUS.includes(name)) this.isUnsure = true;
-    if (isUntraced(name, args, input)) this.isIncomplete = true;
+    if (PAIRING.includes(name)) for (const id of madeObjects) this.connectedOnce.add(id);
+    const flags = cloneFlags(name, args, input);
+    if (isUnusual(name, args, flags)) this.isUnsure = true;
+    if ((flags & CLONE_UNTRACED) !== 0n) this.isIncomplete = true;
     // What was exchanged may be anything that this process had, or may get again: a socket through which more is sent, memory, the number of
     // an eventfd that was closed.
     if (received.length + sent.length > 0 && (objects[0] === undefined || this.isForeign(objects[0])))
@@ -118,6 +154,19 @@ class Outside {
       const sockets = this.sentThrough.get(object) ?? new Set();
       this.sentThrough.set(object, sockets.add(objects[0]));
     }
+  }
+
+  /**
+   * A socket that has another end, or had one, is connected again: TCP sockets can be disconnected, and either end of a pair of datagram
+   * sockets can be connected elsewhere. Then nothing is known of its other end.
+   * @param {number} id
+   * @param {string} result
+   */
+  connected(id, result) {
+    if (result.startsWith('-') && !CONNECTING.includes(result)) return;
+    const object = this.objects.list[id];
+    if (this.connectedOnce.has(id)) object.outside = true;
+    this.connectedOnce.add(id);
   }
 
   /** A process installs a handler, or none: the addresses 0 and 1. @param {number} pid @param {string} signal @param {string} address */
@@ -135,6 +184,7 @@ class Outside {
    */
   reaches(id) {
     const { outside, kind, peer } = this.objects.list[id];
+    if (kind === 'socket' && !this.objects.looked.has(id)) return true;
     if (this.isUnsure || outside || this.objects.mailboxes.has(id)) return true;
     if (kind === 'socket' && this.isForeign(id)) return true;
     const ends = kind === 'socket' && peer !== null ? [id, peer] : [id];

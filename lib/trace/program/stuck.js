@@ -131,6 +131,8 @@ class Scene extends Holders {
     if (!['pipe', 'socket', 'eventfd'].includes(kind) || this.outside.reaches(object))
       return wait('outside', on, about);
     const end = kind === 'socket' ? /** @type {number} */ (peer) : object;
+    if (reads && this.objects[end].underWay)
+      return wait('outside', `${on}, to which the kernel is still carrying data`, about);
     const wanted = reads ? 'write' : 'read';
     const heldBy = this.holders(end, kind === 'pipe' ? wanted : 'any', true);
     if (!heldBy.length) return wait('outside', on, about);
@@ -194,6 +196,7 @@ class Scene extends Holders {
       const reads = kind === 'pipe' && this.holders(id, 'read').some((holder) => holder.pid === pid);
       const wanted = kind === 'socket' ? 'any' : reads ? 'write' : 'read';
       const end = kind === 'socket' ? /** @type {number} */ (peer) : id;
+      if (this.objects[end].underWay) return { text };
       const holders = this.holders(end, wanted);
       if (!holders.length) return { text };
       heldBy.push(...holders);
