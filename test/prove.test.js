@@ -1,7 +1,7 @@
 'use strict';
 // `crossings prove`: what survives the filter, what dies of it, and what happens where there is no filter.
 const { spawnSync } = require('node:child_process');
-const { mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs');
+const { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const Ajv = require('ajv/dist/2020').default;
@@ -250,6 +250,22 @@ describe('the disassembly', () => {
     } finally {
       process.env.PATH = PATH;
     }
+  });
+
+  test('is aborted, although something has stopped objdump', async () => {
+    const { PATH } = process.env;
+    const stopped = join(folder, 'stopped');
+    mkdirSync(stopped);
+    writeFileSync(join(stopped, 'objdump'), `#!/bin/sh\necho $$ > ${stopped}/pid\nkill -STOP $$\n`, { mode: 0o755 });
+    const controller = new AbortController();
+    process.env.PATH = `${stopped}:${PATH}`;
+    const disassembly = disassemble(undefined, controller.signal);
+    process.env.PATH = PATH;
+    const pid = () => existsSync(join(stopped, 'pid')) && readFileSync(join(stopped, 'pid'), 'utf8').trim();
+    await until(() => Boolean(pid()) && / T /.test(readFileSync(`/proc/${pid()}/stat`, 'utf8')));
+    controller.abort();
+    await expect(disassembly).rejects.toThrow('aborted');
+    expect(existsSync(`/proc/${pid()}`)).toBe(false);
   });
 
   test.each([

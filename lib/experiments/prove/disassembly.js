@@ -139,22 +139,37 @@ function walk(functions) {
 }
 
 /**
+ * What objdump prints. It is ended by SIGKILL, since it may have been stopped. (The option `signal` of execFile() sends SIGTERM, whatever
+ * killSignal says.)
+ * @param {string[]} args
+ * @param {AbortSignal} [signal]
+ */
+async function objdump(args, signal) {
+  signal?.throwIfAborted();
+  const running = promisify(execFile)('objdump', args, {
+    timeout: LIMIT_MS,
+    killSignal: 'SIGKILL',
+    maxBuffer: MAX_OUTPUT_BYTES,
+    env: { ...process.env, LC_ALL: 'C' },
+  });
+  const kill = () => running.child.kill('SIGKILL');
+  signal?.addEventListener('abort', kill, { once: true });
+  try {
+    return (await running).stdout;
+  } finally {
+    signal?.removeEventListener('abort', kill);
+  }
+}
+
+/**
  * @param {string} [program]
  * @param {AbortSignal} [signal]
  * @returns {Promise<Disassembly>}
  */
 async function disassemble(program = 'crossings-prove', signal) {
-  const run = promisify(execFile);
-  const options = {
-    signal,
-    timeout: LIMIT_MS,
-    killSignal: /** @type {const} */ ('SIGKILL'), // it may have been stopped
-    maxBuffer: MAX_OUTPUT_BYTES,
-    env: { ...process.env, LC_ALL: 'C' },
-  };
   try {
-    const { stdout: version } = await run('objdump', ['--version'], options);
-    const { stdout } = await run('objdump', ['-d', '-l', '--no-show-raw-insn', programPath(program)], options);
+    const version = await objdump(['--version'], signal);
+    const stdout = await objdump(['-d', '-l', '--no-show-raw-insn', programPath(program)], signal);
     return { tool: version.split('\n')[0], architecture: process.arch, ...walk(parse(stdout)) };
   } catch (error) {
     signal?.throwIfAborted();
