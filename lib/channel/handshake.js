@@ -161,7 +161,7 @@ function startHandshake(fd, options, timeoutMs, signal, checks, claims = false) 
     self.hasToWait = checks !== undefined && !checks.mayReceive(peer.uid);
     if (self.hasToWait) return; // the hello stays in the socket, and is looked at again soon
     try {
-      theirs = withRoom(() => receiveRegion(fd, options));
+      theirs = withRoom(() => receiveRegion(fd, options, mine));
       if (!theirs) return;
       mine ??= withRoom(() => createRegion(options));
       if (checks) {

@@ -37,9 +37,14 @@ function createRegion({ capacity, wait, sharedBuffers, authenticate }) {
   return withMemory(native.createRegion(capacity, wait === 'spin', sharedBuffers, authenticate, !copiesMine));
 }
 
-/** The peer's region, or null: its hello has not arrived yet. @param {number} fd @param {Options} options */
-function receiveRegion(fd, { sharedBuffers, maxPeerCapacity, authenticate }) {
-  const region = native.receiveHello(fd, sharedBuffers, maxPeerCapacity, authenticate, !copiesPeer);
+/**
+ * The peer's region, or null: its hello has not arrived yet. Throws if the peer has sent back `mine`.
+ * @param {number} fd
+ * @param {Options} options
+ * @param {import('./native.js').NativeRegion} [mine]
+ */
+function receiveRegion(fd, { sharedBuffers, maxPeerCapacity, authenticate }, mine) {
+  const region = native.receiveHello(fd, sharedBuffers, maxPeerCapacity, authenticate, !copiesPeer, mine?.handle);
   return region && withMemory(region);
 }
 

@@ -126,14 +126,6 @@ void KeepTrack(Mapping *mapping) {
     live.mappings.insert(mapping);
 }
 
-bool IsSentBack(napi_env env, int fd, const struct region &region) {
-    std::lock_guard<std::mutex> lock(live.mutex);
-    for (const Mapping *mapping : live.mappings)
-        if (mapping->env == env && mapping->sent_over == fd && region_is_same(&mapping->region, &region))
-            return true;
-    return false;
-}
-
 void LetGo(Mapping *mapping) {
     {
         std::lock_guard<std::mutex> lock(live.mutex); // with it, ReleaseAllOf() takes another hold

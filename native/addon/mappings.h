@@ -16,7 +16,6 @@ struct Mapping {
     struct region region;
     napi_env env = nullptr; // whose JavaScript uses it
     std::atomic<int> holders{1};
-    int sent_over = -1;  // the socket over which the peer got it
     bool mine = false;   // this process writes it; a peer's is mapped read-only
     bool shared = false; // by a SharedArrayBuffer, which cannot be detached
     bool released = false;
@@ -36,8 +35,6 @@ void DropMirror(napi_env env, Mapping *mapping);
 
 /* Let ReleaseAllOf() find a new mapping. */
 void KeepTrack(Mapping *mapping);
-/* Is it a region that this thread has sent over the same socket? */
-bool IsSentBack(napi_env env, int fd, const struct region &region);
 /* One holder is gone. Called on any thread. */
 void LetGo(Mapping *mapping);
 /* Nothing reads the region any more: close its descriptor, and unmap it soon. */

@@ -175,8 +175,7 @@ void ReleaseRegion(const Napi::CallbackInfo &info) {
 Napi::Value SendHello(const Napi::CallbackInfo &info) {
     Mapping *mapping = MappingOf(info[1]);
     struct region *region = &mapping->region;
-    mapping->sent_over = IntegerAt(info, 0);
-    enum handshake_status status = handshake_send(mapping->sent_over, region);
+    enum handshake_status status = handshake_send(IntegerAt(info, 0), region);
     if (status != HANDSHAKE_OK && status != HANDSHAKE_AGAIN)
         ThrowHandshake(info.Env(), status, "Handshake failed", "the peer refuses descriptors");
     if (status == HANDSHAKE_OK) {
@@ -186,8 +185,8 @@ Napi::Value SendHello(const Napi::CallbackInfo &info) {
     return Napi::Boolean::New(info.Env(), status == HANDSHAKE_OK);
 }
 
-// receiveHello(descriptor, mayShare, maxCapacity?, authenticated?, hasBuffer?) -> the peer's region, or null: not
-// received yet
+// receiveHello(descriptor, mayShare, maxCapacity?, authenticated?, hasBuffer?, mine?) -> the peer's region, or null:
+// not received yet. Throws if it is `mine`.
 Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
     struct region region;
     char reason[HANDSHAKE_REASON_BYTES] = "";
@@ -199,7 +198,8 @@ Napi::Value ReceiveHello(const Napi::CallbackInfo &info) {
         return info.Env().Null();
     if (status != HANDSHAKE_OK)
         ThrowHandshake(info.Env(), status, "Handshake failed", reason);
-    if (IsSentBack(info.Env(), IntegerAt(info, 0), region)) { // this process would talk to itself
+    bool is_known = info.Length() > 5 && info[5].IsExternal();
+    if (is_known && region_is_same(&MappingOf(info[5])->region, &region)) { // this process would talk to itself
         region_release(&region);
         Throw(info.Env(), "ERR_PROTOCOL", "Handshake failed: the peer has sent back the region of this side");
     }
