@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define DEFAULT_CAPACITY (1u << 20)
@@ -104,12 +103,6 @@ crossings_status channel_begin_handshake(int fd, const crossings_options *option
 /* Create my region and send it, once. */
 static crossings_status send_region(crossings_channel *channel, uint32_t capacity) {
     if (!channel->mine.header) {
-        /* Above this limit, ftruncate() would send SIGXFSZ, which ends a process that does not handle it. */
-        struct rlimit largest;
-        if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < (rlim_t)RING_HEADER_BYTES + capacity) {
-            errno = EFBIG;
-            return CROSSINGS_SYSTEM;
-        }
         uint32_t flags = (channel->wait == CROSSINGS_SPIN ? RING_FLAG_NEVER_SLEEPS : 0) |
                          (channel->authenticated ? RING_FLAG_AUTHENTICATED : 0);
         if (region_create(&channel->mine, capacity, flags))

@@ -207,16 +207,16 @@ static bool end_unseen_children(bool *refused) {
     return found;
 }
 
-/* Reap children until `until_ns`, or until one has ended and no other has. Returns how many have ended; -1: there are
- * no more children. */
-static int reap_children(uint64_t until_ns) {
+/* Reap children until `until_ns`, or until one has ended and no other has. Returns how many have ended. */
+static int reap_children(uint64_t until_ns, bool *none_left) {
     int ended = 0, status;
     for (;;) {
         pid_t pid = waitpid(-1, &status, WNOHANG);
+        *none_left = pid < 0;
         if (pid > 0)
             ended += !WIFSTOPPED(status); /* one that has made this process its tracer */
         else if (pid < 0)
-            return ended > 0 ? ended : -1;
+            return ended;
         else if (ended > 0 || monotonic_ns() >= until_ns)
             return ended;
         else
@@ -228,19 +228,16 @@ int kill_descendants(void) {
     static bool gave_up; /* not twice as long for the same ones */
     int ended = 0;
     uint64_t began_ns = monotonic_ns(), seen_ns = began_ns, ended_ns = began_ns;
-    bool refused = false;
+    bool refused = false, none_left = false;
     for (;;) {
         stop_descendants();
         int count = visit_descendants(getpid(), end, &refused);
-        /* One that is not to be seen may also start others that are, again and again. */
-        uint64_t patience_ns = count == 0 ? seen_ns + UNSEEN_NS : began_ns + ENDLESS_NS;
-        bool unseen = monotonic_ns() > patience_ns && end_unseen_children(&refused);
-        int more = reap_children(count > 0 && !refused ? monotonic_ns() + LOOK_AGAIN_NS : 0);
+        int more = reap_children(count > 0 && !refused ? monotonic_ns() + LOOK_AGAIN_NS : 0, &none_left);
         if (refused)
             return -1;
-        if (more < 0)
-            return ended; /* no child is left, hence no descendant */
         ended += more;
+        if (none_left)
+            return ended; /* no child is left, hence no descendant */
         if (more > 0)
             ended_ns = monotonic_ns();
         if (count > 0 && (gave_up || monotonic_ns() > ended_ns + UNKILLABLE_NS)) {
@@ -249,6 +246,12 @@ int kill_descendants(void) {
         }
         if (count > 0)
             seen_ns = monotonic_ns();
+        /* One that is not to be seen may also start others that are, again and again. Only if a child is left: there
+         * are systems with four million numbers. */
+        uint64_t patience_ns = count == 0 ? seen_ns + UNSEEN_NS : began_ns + ENDLESS_NS;
+        bool unseen = monotonic_ns() > patience_ns && end_unseen_children(&refused);
+        if (refused)
+            return -1;
         if ((monotonic_ns() > seen_ns + 2 * UNSEEN_NS && !unseen) || monotonic_ns() > seen_ns + MOST_UNSEEN_NS)
             return -1;
         if (count == 0)

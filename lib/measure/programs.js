@@ -174,8 +174,17 @@ async function run(name, [command, ...args], { signal, onEvent, inherit } = {}) 
     if (status !== 0) throw failureOf(name, events, errorText, status ?? killedBy);
     return events;
   } finally {
-    clearTimeout(late);
+    if (!isAlive(child.pid)) clearTimeout(late); // otherwise, it ends what this program has left behind
     signal?.removeEventListener('abort', kill);
+  }
+}
+
+/** Does a process of this group live? @param {number | undefined} group */
+function isAlive(group) {
+  try {
+    return group !== undefined && process.kill(-group, 0);
+  } catch {
+    return false;
   }
 }
 
