@@ -35,9 +35,9 @@ const CONNECTING = ['-115', '-4']; // EINPROGRESS, EINTR: it goes on
  */
 const UNDERSTOOD_OPTIONS = {
   0: [1, 10, 11], // IP_TOS, IP_MTU_DISCOVER, IP_RECVERR
-  1: [2, 5, 6, 7, 8, 9, 10, 12, 15, 16, 18, 20, 21, 32, 33, 66, 67], // SO_REUSEADDR to SO_LINGER, and so on
+  1: [2, 5, 6, 7, 8, 9, 10, 12, 13, 15, 16, 18, 20, 21, 32, 33, 66, 67], // SO_REUSEADDR, SO_LINGER, SO_RCVTIMEO ...
   6: [1, 2, 4, 5, 6, 7, 8, 12, 13, 18], // TCP_NODELAY, TCP_MAXSEG, TCP_KEEPIDLE to TCP_LINGER2, TCP_QUICKACK, TCP_CONGESTION, TCP_USER_TIMEOUT
-  41: [26, 67], // IPV6_V6ONLY, IPV6_TCLASS
+  41: [25, 26, 67], // IPV6_RECVERR, IPV6_V6ONLY, IPV6_TCLASS
 };
 /**
  * Signals that tell a thread about itself or its children, not about the wish of another process: errors, broken pipes,
