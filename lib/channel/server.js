@@ -146,7 +146,7 @@ class Server {
     const victim = findVictim(this.#handshakes, spared);
     if (!victim) return false;
     if (now() - victim.startedAt < silentMs) return false;
-    this.#drop(victim);
+    this.#drop(victim, spared === undefined);
     return true;
   }
 
@@ -169,10 +169,15 @@ class Server {
       );
   }
 
-  /** Refuse a client that has said nothing, unless its hello has just arrived. @param {Handshake} handshake */
-  #drop(handshake) {
+  /**
+   * Refuse a client that has said nothing, unless its hello has just arrived. `looks`: for that. Not for the sake of another hello: without
+   * descriptors, each client would drop the next one for its own hello, all of them in one turn.
+   * @param {Handshake} handshake
+   * @param {boolean} [looks]
+   */
+  #drop(handshake, looks = true) {
     this.#handshakes.delete(handshake);
-    handshake.look();
+    if (looks) handshake.look();
     const silentMs = Math.round(now() - handshake.startedAt);
     handshake.refuse(
       new CrossingsError(
