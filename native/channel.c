@@ -105,7 +105,7 @@ static crossings_status send_region(crossings_channel *channel, uint32_t capacit
     if (!channel->mine.header) {
         uint32_t flags = (channel->wait == CROSSINGS_SPIN ? RING_FLAG_NEVER_SLEEPS : 0) |
                          (channel->authenticated ? RING_FLAG_AUTHENTICATED : 0);
-        if (region_create(&channel->mine, capacity, flags))
+        if (!region_is_within_limit(capacity) || region_create(&channel->mine, capacity, flags))
             return CROSSINGS_SYSTEM;
     }
     if (channel->mine.fd < 0)

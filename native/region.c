@@ -56,14 +56,16 @@ static void fill(struct region *region, void *base, uint32_t capacity, int fd, c
     region->inode = status->st_ino;
 }
 
+bool region_is_within_limit(uint32_t capacity) {
+    struct rlimit largest;
+    if (getrlimit(RLIMIT_FSIZE, &largest) || largest.rlim_cur >= (rlim_t)RING_HEADER_BYTES + capacity)
+        return true;
+    errno = EFBIG;
+    return false;
+}
+
 int region_create(struct region *region, uint32_t capacity, uint32_t flags) {
     *region = (struct region){.fd = -1};
-    /* Above this limit, ftruncate() would send SIGXFSZ, which ends a process that does not handle it. */
-    struct rlimit largest;
-    if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < (rlim_t)RING_HEADER_BYTES + capacity) {
-        errno = EFBIG;
-        return -1;
-    }
     struct siphash_key key = {{0}};
     if (flags & RING_FLAG_AUTHENTICATED && getrandom(&key, sizeof key, 0) != (ssize_t)sizeof key)
         return -1;

@@ -28,6 +28,10 @@ static inline size_t region_mapped_bytes(uint32_t capacity) {
 /* True for a power of two from RING_MIN_CAPACITY to RING_MAX_CAPACITY. */
 bool region_capacity_is_valid(uint64_t capacity);
 
+/* May this process make a file that is so large (RLIMIT_FSIZE)? If not, sets errno, and region_create() would get
+ * SIGXFSZ, which ends a process that does not handle it. */
+bool region_is_within_limit(uint32_t capacity);
+
 /* Create my region and seal it. Afterwards no process, this one included, can map it for writing. With
  * RING_FLAG_AUTHENTICATED, also make its key. Returns 0, or -1 and sets errno. */
 int region_create(struct region *region, uint32_t capacity, uint32_t flags);

@@ -149,8 +149,8 @@ Napi::Value CreateRegion(const Napi::CallbackInfo &info) {
     Use use = {true, FlagAt(info, 2, true), FlagAt(info, 4, true),
                FlagAt(info, 3, false)}; // these may throw, so before it
     uint32_t capacity = info[0].As<Napi::Number>().Uint32Value();
-    if (region_create(&region, capacity,
-                      (never_sleeps ? RING_FLAG_NEVER_SLEEPS : 0) | (use.authenticated ? RING_FLAG_AUTHENTICATED : 0)))
+    uint32_t flags = (never_sleeps ? RING_FLAG_NEVER_SLEEPS : 0) | (use.authenticated ? RING_FLAG_AUTHENTICATED : 0);
+    if (!region_is_within_limit(capacity) || region_create(&region, capacity, flags))
         ThrowSystem(info.Env(), "Cannot create a shared-memory region of " + std::to_string(capacity) + " bytes");
     return Wrap(info.Env(), region, use);
 }
