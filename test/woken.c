@@ -578,6 +578,35 @@ static void wake_untraced(void) {
     check(getchar() == '\n', "turn");
 }
 
+static void wait_memory(void) {
+    int peer = connected(SOCK_STREAM, "");
+    check(sem_wait(map_file(receive_descriptor(peer), sizeof(sem_t))) == 0, "sem_wait");
+}
+
+static void wake_memory(void) {
+    int peer = accept_one(""), file = memfd_create("semaphore", 0);
+    sem_t *semaphore = map_file(file, sizeof *semaphore);
+    sem_init(semaphore, 1, 0);
+    send_descriptor(peer, file);
+    check(getchar() == '\n', "turn");
+    sem_post(semaphore);
+}
+
+/* The lock belongs to an open file description that both have. */
+static void wait_received_lock(void) {
+    int locked = receive_descriptor(connected(SOCK_STREAM, ".socket"));
+    check(flock(open_file(O_RDWR), LOCK_EX) == 0, "flock");
+    close(locked);
+}
+
+static void wake_received_lock(void) {
+    int file = open_file(O_RDWR | O_CREAT);
+    check(flock(file, LOCK_EX) == 0, "flock");
+    send_descriptor(accept_one(".socket"), file);
+    check(getchar() == '\n', "turn");
+    flock(file, LOCK_UN);
+}
+
 /* ---- Descriptors and sockets that are not what they were ---- */
 
 /* The kernel gives the number of an eventfd that was closed to the next one: here, to one of the other process. */
@@ -695,35 +724,6 @@ static void wait_slow(void) {
     write_byte(end);
     wait(NULL);
     free(bytes);
-}
-
-static void wait_memory(void) {
-    int peer = connected(SOCK_STREAM, "");
-    check(sem_wait(map_file(receive_descriptor(peer), sizeof(sem_t))) == 0, "sem_wait");
-}
-
-static void wake_memory(void) {
-    int peer = accept_one(""), file = memfd_create("semaphore", 0);
-    sem_t *semaphore = map_file(file, sizeof *semaphore);
-    sem_init(semaphore, 1, 0);
-    send_descriptor(peer, file);
-    check(getchar() == '\n', "turn");
-    sem_post(semaphore);
-}
-
-/* The lock belongs to an open file description that both have. */
-static void wait_received_lock(void) {
-    int locked = receive_descriptor(connected(SOCK_STREAM, ".socket"));
-    check(flock(open_file(O_RDWR), LOCK_EX) == 0, "flock");
-    close(locked);
-}
-
-static void wake_received_lock(void) {
-    int file = open_file(O_RDWR | O_CREAT);
-    check(flock(file, LOCK_EX) == 0, "flock");
-    send_descriptor(accept_one(".socket"), file);
-    check(getchar() == '\n', "turn");
-    flock(file, LOCK_UN);
 }
 
 int main(int argument_count, char **arguments) {

@@ -17,9 +17,8 @@
 
 #define MAX_FILE_BYTES (64 << 20)
 #define MAX_FILES 256
-#define MAX_DEPTH 60 /* folders that are open at a time: what is deeper is moved up... */
-#define MAX_PASSES                                                                                                     \
-    1000000 /* ...and removed in a later pass. A path and the stack have a limit; nested folders have none */
+#define MAX_DEPTH 60       /* folders that are open at a time: what is deeper is moved up... */
+#define MAX_PASSES 1000000 /* ...and removed in a later pass: paths have a limit, nested folders have none */
 
 bool name_room(char *folder, size_t bytes) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";

@@ -22,9 +22,8 @@
  * make its own system call, if it makes any. */
 #define PROOF_GRACE_MS 5000
 #define CONTROL_GRACE_MS 500
-#define TICK_MS 500 /* between progress reports */
-#define MOST_BEFORE                                                                                                    \
-    100000 /* messages before the hidden call: a slow machine must reach it within the time limit, too */
+#define TICK_MS 500        /* between progress reports */
+#define MOST_BEFORE 100000 /* messages before the hidden call: slow machines must reach it in time, too */
 #define NOT_KILLED (-1)
 
 /* The final report of a process: the only thing that it writes inside the filter. */
