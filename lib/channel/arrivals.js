@@ -36,6 +36,7 @@ class Arrivals {
   /** @type {(NumberedFrame | undefined)[]} requests and responses that were set aside */ #numbered = [];
   #numberedNext = 0; // index of the first one that was not dispatched yet
   dispatched = 0; // requests and responses, so far
+  numberedFrames = 0; // requests and responses that were found in the ring, also those that are not wanted
   #onNumbered;
   #onMore;
 
@@ -118,6 +119,7 @@ class Arrivals {
   /** @param {number} size @param {number} kind */
   #setAside(size, kind) {
     const reader = this.#reader;
+    this.numberedFrames++;
     if (kind < 0 || kind > KIND.REFUSAL) throw corruptPeer(`invalid frame kind ${kind}`);
     if (size < NUMBER_BYTES) throw corruptPeer(`a frame of kind ${kind} has only ${size} bytes`);
     const number = reader.number();

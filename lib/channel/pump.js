@@ -20,7 +20,6 @@ const LOOKING = 1;
 const ASLEEP = 2;
 
 const LOOKS_PER_CHECK = 65536; // unsuccessful calls of a try method, without any progress, before the peer is checked
-const MAX_CHECKS_OMITTED = 64;
 const BYTES_PER_CHECK = 2 ** 23; // received by such calls without finding the ring empty: a hundred thousand small messages
 const MAX_UNDECIDED = 100;
 const STEPS_WHEN_STARVED = 6; // one for each place where #serve() may find something to do
@@ -64,9 +63,8 @@ class Pump {
   #moved = 0; // the value of #frames() when it was last compared
   #runsSoon = false;
   #sleptAt = 0;
-  #looks = 0; // unsuccessful calls of a try method since the last check of the peer
-  #framesLooked = 0; // the value of #frames() at that time
-  #checksOmitted = 0; // in a row, because there were frames
+  #looks = 0; // unsuccessful calls of a try method since they were last counted
+  #messagesLooked = 0; // the value of #messages() at that time
   #wakesSoon = false;
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   #starved = false; // did nothing when it was last resumed: on a very slow machine, looking for work may spend a whole turn
@@ -105,6 +103,11 @@ class Pump {
   /** Frames sent and received so far. A change means progress. */
   #frames() {
     return this.#connection.reader.messages + this.#connection.writer.messages;
+  }
+
+  /** The same without the peer's requests and responses: a peer that has gone wrong may send those although nobody awaits any. */
+  #messages() {
+    return this.#frames() - this.#arrivals.numberedFrames;
   }
 
   /** What this channel has done so far. */
@@ -189,13 +192,11 @@ class Pump {
   looked() {
     if (++this.#looks < LOOKS_PER_CHECK) return;
     this.#looks = 0;
-    const frames = this.#frames();
-    const isIdle = frames === this.#framesLooked;
-    this.#framesLooked = frames;
+    const messages = this.#messages();
+    const isIdle = messages === this.#messagesLooked;
+    this.#messagesLooked = messages;
     connections.looped();
-    // While messages come and go, a conversation makes no system call but now and then: what comes may be no message.
-    if ((!isIdle && ++this.#checksOmitted < MAX_CHECKS_OMITTED) || !this.#connection.isOpen) return;
-    this.#checksOmitted = 0;
+    if (!isIdle || !this.#connection.isOpen) return; // a conversation makes no system call, however long it is
     this.#connection.polled();
     if (!this.#wakesSoon) this.#wakeSoon();
   }

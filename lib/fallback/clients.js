@@ -12,7 +12,7 @@ const { MAX_FILE_BYTES, isWindows, readEndpoint } = require('./paths.js');
 const { HELLO_BYTES } = require('./wire.js');
 
 const NOTHING = Buffer.alloc(0);
-const MAX_WAITING = 512; // clients that are connected and were not taken yet; Node accepts as many in one turn
+const MAX_WAITING = 512; // clients that are connected and were not taken yet
 const PATIENCE_MS = 500; // for a client's hello, while others wait
 const RETRY_MS = 10; // between attempts to take a client
 
@@ -52,8 +52,8 @@ class SocketClients {
   }
 
   /**
-   * Node accepts every client, also while the server takes none, and all in one turn. The hello of one that waits is read: if there
-   * are too many, the oldest that has said nothing is dropped, and one whose hello is there comes first.
+   * Node accepts every client, also while the server takes none (Bun accepts all of them in one turn). The hello of one that waits is
+   * read: if there are too many, the oldest that has said nothing is dropped, and one whose hello is there comes first.
    * @param {import('node:net').Socket} socket
    */
   #arrived(socket) {
