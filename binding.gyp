@@ -259,6 +259,12 @@
       'sources': ['test/hang.c'],
     },
     {
+      # For the tests: programs that seem to be deadlocked.
+      'target_name': 'crossings-goes-on',
+      'type': 'executable',
+      'sources': ['test/goes-on.c'],
+    },
+    {
       # For the tests: programs that wait for a process that is not traced.
       'target_name': 'crossings-woken',
       'type': 'executable',

@@ -99,3 +99,35 @@ describeWhereAllowed('a program goes on, and exits with 0, if a process that is 
     expect(await wake('fcntl-parts', tracer)).toEqual({ ended: 'exited', status: 0, why: '' });
   });
 });
+
+describeWhereAllowed('a program that goes on by itself a few seconds later is not called deadlocked:', () => {
+  const CASES = [
+    ['the number of the descriptor that a thread reads is given to another object', 'renumbered'],
+    ['a full TCP connection gets room by an option', 'window'],
+    ['it polls for room in a pipe whose other end it has not closed', 'forgotten'],
+    ['it waits for a child that it has adopted', 'adopted'],
+    ['the end of its pipe that is written is on its way through a socket', 'in-flight'],
+    ['its child shuts down the socket that it reads', 'shut'],
+    ['a process that shares its memory wakes it', 'same-memory'],
+  ];
+  /** @type {Map<string, ReturnType<typeof recordProgram>>} */
+  const recordings = new Map();
+  beforeAll(() => {
+    for (const [, what] of CASES) {
+      const command = [built('crossings-goes-on'), what];
+      const recording = recordProgram({
+        command,
+        timeoutSeconds: 6,
+        spawn: { stdio: [nowhere, nowhere, 'inherit', 'pipe'] },
+      });
+      recordings.set(what, recording);
+    }
+    return Promise.allSettled(recordings.values());
+  }, 60_000);
+
+  test.each(CASES)('%s', async (_, what) => {
+    const { ended, stuck, waiting } = /** @type {any} */ (await recordings.get(what));
+    expect({ ended, stuck: stuck?.text }).toEqual({ ended: 'timeout' });
+    expect(waiting.text).toMatch(/^(No deadlock|Perhaps a deadlock, but not all that the program did is known): /);
+  });
+});

@@ -11,8 +11,12 @@ const { signalNames } = require('../constants.js');
 const TIMER_CALLS = ['alarm', 'setitimer'];
 const SIGCHLD = 17;
 const CLONE_UNTRACED = 0x800000n;
+const CLONE_VM = 0x100n;
 const CLONE_FILES = 0x400n;
+const CLONE_VFORK = 0x4000n;
 const CLONE_THREAD = 0x10000n;
+const CLONE_NEWPID = 0x20000000n;
+const PR_SET_CHILD_SUBREAPER = 36;
 const CLOSE_RANGE_UNSHARE = 2;
 /** Calls that find what another process may have made, if it is new to the recorder. */
 const FINDERS = ['open', 'openat', 'openat2'];
@@ -25,6 +29,8 @@ const UNUSUAL = (
   'io_uring_setup io_setup unshare setns pidfd_getfd open_by_handle_at userfaultfd ' +
   'ptrace bpf perf_event_open fanotify_init fsmount open_tree'
 ).split(' ');
+/** SO_RCVBUF, SO_RCVLOWAT, SO_RCVBUFFORCE: the kernel tells the other end of a TCP connection later, by a timer of its own. */
+const RECEIVING_OPTIONS = [8, 18, 33];
 /** Calls that make sockets with another end. */
 const PAIRING = ['socketpair', 'accept', 'accept4'];
 const CONNECTING = ['-115', '-4']; // EINPROGRESS, EINTR: it goes on
@@ -86,6 +92,9 @@ function isUnusual(name, args, flags) {
   return (flags & CLONE_THREAD) !== 0n && (flags & CLONE_FILES) === 0n;
 }
 
+/** Does a new process share the memory of its creator, which goes on meanwhile? @param {bigint} flags of a clone */
+const sharesMemory = (flags) => (flags & CLONE_VM) !== 0n && (flags & (CLONE_THREAD | CLONE_VFORK)) === 0n;
+
 class Outside {
   /** @param {Objects} objects */
   constructor(objects) {
@@ -96,6 +105,10 @@ class Outside {
     this.posixTimers = new Set();
     /** Objects that were sent through a socket. @type {Map<number, Set<number>>} */
     this.sentThrough = new Map();
+    /** How many descriptors of an object are on their way through sockets, if any ever were. @type {Map<number, number>} */
+    this.inFlight = new Map();
+    /** Is there a process that adopts the children of those that end? */
+    this.adopts = false;
     /** Sockets that have had another end. @type {Set<number>} */
     this.connectedOnce = new Set();
     /** Anything may be used by others: not all that the program inherited or exchanged is known, or the kernel works for it. */
@@ -141,7 +154,11 @@ class Outside {
     if (PAIRING.includes(name)) for (const id of madeObjects) this.connectedOnce.add(id);
     const flags = cloneFlags(name, args, input);
     if (isUnusual(name, args, flags)) this.isUnsure = true;
-    if ((flags & CLONE_UNTRACED) !== 0n) this.isIncomplete = true;
+    if ((flags & CLONE_UNTRACED) !== 0n || sharesMemory(flags) || name.startsWith('compat_')) this.isIncomplete = true;
+    if ((flags & CLONE_NEWPID) !== 0n) this.adopts = true;
+    if (name === 'prctl' && Number(args[0]) === PR_SET_CHILD_SUBREAPER) this.adopts = true;
+    if (name === 'setsockopt' && RECEIVING_OPTIONS.includes(Number(args[2])) && this.connectedOnce.has(objects[0]))
+      this.objects.list[objects[0]].outside = true;
     // What was exchanged may be anything that this process had, or may get again: a socket through which more is sent, memory, the number of
     // an eventfd that was closed.
     if (received.length + sent.length > 0 && (objects[0] === undefined || this.isForeign(objects[0])))
@@ -153,7 +170,9 @@ class Outside {
     for (const object of sent) {
       const sockets = this.sentThrough.get(object) ?? new Set();
       this.sentThrough.set(object, sockets.add(objects[0]));
+      this.inFlight.set(object, (this.inFlight.get(object) ?? 0) + 1);
     }
+    for (const object of received) this.inFlight.set(object, Math.max(0, (this.inFlight.get(object) ?? 0) - 1));
   }
 
   /**
@@ -188,6 +207,7 @@ class Outside {
     if (this.isUnsure || outside || this.objects.mailboxes.has(id)) return true;
     if (kind === 'socket' && this.isForeign(id)) return true;
     const ends = kind === 'socket' && peer !== null ? [id, peer] : [id];
+    if (ends.some((end) => Number(this.inFlight.get(end)) > 0)) return true;
     return ends.some((end) => [...(this.sentThrough.get(end) ?? [])].some((socket) => this.isForeign(socket)));
   }
 

@@ -88,7 +88,7 @@ class Scene extends Holders {
     if (TIMED.includes(call)) return wait('time', 'for a time');
     const limit = TIME_LIMITS[call];
     const limited = limit && (limit[1] ? signed(limit[0]) >= 0 : args[limit[0]] !== '0x0');
-    const first = this.recorder.descriptors.table(pid).get(signed(0))?.object;
+    const first = this.firstOf(task, signed(0));
     if (call.startsWith('epoll_')) {
       const about = { object: first ?? null, fd: signed(0) };
       return limited
@@ -101,6 +101,7 @@ class Scene extends Holders {
     if (call === 'futex') return { ...wait('inside', ''), ...this.futex(task, signed) };
     if (call === 'wait4' || call === 'waitid') {
       const wanted = call === 'wait4' ? signed(0) : signed(0) === 1 ? signed(1) : -1;
+      if (wanted <= 0 && this.outside.adopts) return wait('outside', 'for a child process, perhaps an adopted one');
       const heldBy = this.childrenOf(pid).filter((child) => wanted <= 0 || child.pid === wanted);
       const wakers = this.threadsOfAll(heldBy);
       const text = `until ${heldBy.length > 1 ? 'one of its children' : 'its child'} ${this.namesOf(heldBy, pid)} ends`;
@@ -136,8 +137,24 @@ class Scene extends Holders {
     const wanted = reads ? 'write' : 'read';
     const heldBy = this.holders(end, kind === 'pipe' ? wanted : 'any', true);
     if (!heldBy.length) return wait('outside', on, about);
-    const more = { ...about, heldBy, wakers: this.threadsOfAll(heldBy) };
+    const more = { ...about, heldBy, wakers: this.threadsOfAll([...heldBy, ...this.changers(object, reads)]) };
     return wait('inside', `${on}, ${this.relation(kind, reads, end, heldBy, pid)}`, more);
+  }
+
+  /** What the first argument of a call refers to: what it was then, since the number may have been given to something else. @param {Task} task @param {number} fd */
+  firstOf({ pid, tid, call }, fd) {
+    const entered = this.recorder.entered.get(tid);
+    if (entered?.name === call && entered.fds[0]?.fd === fd) return entered.objects[0];
+    return this.recorder.descriptors.table(pid).get(fd)?.object;
+  }
+
+  /**
+   * Those who have the same end as a waiting thread: they can shut a socket down, or enlarge what is full.
+   * @param {number} object
+   * @param {boolean} reads
+   */
+  changers(object, reads) {
+    return reads && this.objects[object].kind === 'pipe' ? [] : this.holders(object, 'any');
   }
 
   /** @param {Task} task @param {(i: number) => number} signed @returns {Partial<Wait>} */
@@ -190,16 +207,20 @@ class Scene extends Holders {
     const objects = entered?.objects ?? [];
     if (!objects.length || objects.length !== Number(args[1])) return { text };
     const heldBy = [];
+    const changers = [];
     for (const id of objects) {
       const { kind, peer } = this.objects[id];
       if ((kind !== 'pipe' && kind !== 'socket') || this.outside.reaches(id)) return { text };
-      const reads = kind === 'pipe' && this.holders(id, 'read').some((holder) => holder.pid === pid);
+      const has = (/** @type {'read' | 'write'} */ side) => this.holders(id, side).some((holder) => holder.pid === pid);
+      const reads = kind === 'pipe' && has('read');
+      if (reads && has('write')) return { text }; // which of them is polled is not known
       const wanted = kind === 'socket' ? 'any' : reads ? 'write' : 'read';
       const end = kind === 'socket' ? /** @type {number} */ (peer) : id;
       if (this.objects[end].underWay) return { text };
       const holders = this.holders(end, wanted);
       if (!holders.length) return { text };
       heldBy.push(...holders);
+      changers.push(...this.changers(id, reads));
     }
     const names = listed(objects.map((id) => this.objects[id].name));
     return {
@@ -207,7 +228,7 @@ class Scene extends Holders {
       text: `sleeps in ${call}() on ${names}, whose other ends only ${this.namesOf(heldBy, pid)} holds`,
       object: objects[0],
       heldBy,
-      wakers: this.threadsOfAll(heldBy),
+      wakers: this.threadsOfAll([...heldBy, ...changers]),
     };
   }
 }
@@ -241,7 +262,7 @@ function explain(recorder, tasks) {
   if (shown.length > MAX_SHOWN) parts.push(`and ${shown.length - MAX_SHOWN} more`);
   const sentence = parts.join('; ');
   const { isIncomplete } = recorder.outside;
-  const found = isIncomplete ? 'Perhaps a deadlock, but not all that the program did was recorded' : 'Deadlock';
+  const found = isIncomplete ? 'Perhaps a deadlock, but not all that the program did is known' : 'Deadlock';
   const text = stuck.length ? `${found}: ${intro(stuck, all)}: ${sentence}.` : `No deadlock: ${sentence}.`;
   return {
     deadlock: stuck.length > 0 && !isIncomplete,
