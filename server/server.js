@@ -146,7 +146,10 @@ async function listen(server, port) {
         `No permission to listen on port ${port}. Choose one above 1023 with --port.`,
       );
     }
-    throw error;
+    throw new CrossingsError(
+      'ERR_SYSTEM',
+      `The lab cannot listen on port ${port}: ${/** @type {Error} */ (error).message}.`,
+    );
   }
   return /** @type {import('node:net').AddressInfo} */ (server.address()).port;
 }
