@@ -81,7 +81,8 @@ crossings_status crossings_listen(const char *path, const crossings_options *opt
 /* Wait for the next client whose handshake is done. Handshakes run side by side, so a silent client does not delay the
  * others; it is dropped after options->timeout_ms, or when there are too many. If a handshake fails, the client is
  * dropped and the status says why: CROSSINGS_PEER_DIED, CROSSINGS_PROTOCOL, CROSSINGS_NOT_AUTHORIZED or
- * CROSSINGS_LIMIT_EXCEEDED. Then call again: the server stays usable. */
+ * CROSSINGS_LIMIT_EXCEEDED. Then call again: the server stays usable. A process that is out of descriptors waits for
+ * those that it is closing, for up to 200 ms more than timeout_ms. */
 crossings_status crossings_accept(crossings_server *server, int timeout_ms, crossings_channel **channel);
 /* Stop listening and remove the socket file. Open channels stay open. NULL is allowed. */
 void crossings_unlisten(crossings_server *server);
