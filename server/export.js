@@ -27,6 +27,7 @@ const { CHART, PUBLIC, startServer } = require('./server.js');
 
 const SHIPPED_RUNS = join(__dirname, 'recordings', 'runs'); // of the benchmark and the experiments
 const DATA = 'data';
+const FIRST = '.nojekyll'; // written before the answers of the server
 
 /** A `meta` element cannot say who may frame a page, and no page of a copy can start anything. */
 const { 'frame-ancestors': _, ...META_POLICY } = POLICY;
@@ -79,7 +80,7 @@ function writePages(folder) {
   }
   mkdirSync(join(folder, 'vendor'));
   cpSync(CHART, join(folder, 'vendor', 'chart.umd.min.js'));
-  writeFileSync(join(folder, '.nojekyll'), ''); // GitHub's pages then serve the files as they are
+  writeFileSync(join(folder, FIRST), ''); // GitHub's pages then serve the files as they are
 }
 
 /** @typedef {{status: number, text: string}} Answer */
@@ -176,6 +177,8 @@ async function exportLab(given, { runs = SHIPPED_RUNS, signal } = {}) {
     mkdirSync(copy);
     await writeCopy(copy, runs, signal);
     signal?.throwIfAborted();
+    if (!existsSync(join(copy, FIRST)))
+      throw new CrossingsError('ERR_WRITE', `Cannot write ${given}: the copy was removed meanwhile.`);
     const extent = extentOf(copy);
     renameSync(copy, path);
     return { path, ...extent };

@@ -31,6 +31,13 @@ test('a recording of a confined program has one limit of time', () => {
   expect(stderr).toBe('--limit-ms and --trace cannot be used together: the limit of a recording is --timeout.\n');
 });
 
+// The namespaces have a /dev/shm of their own, which hid the folder.
+test('a program is confined although TMPDIR is in /dev/shm', () => {
+  const env = { ...process.env, TMPDIR: '/dev/shm' };
+  const { stdout } = spawnSync(built('crossings-lessons'), ['--confine', '--exec', 'true'], { env, encoding: 'utf8' });
+  expect(of(eventsOf(stdout), 'ended')).toMatchObject([{ how: 'exited', status: 0 }]);
+});
+
 // It read its pipe to the end, which came when the last process closed it that had it.
 const canSend = spawnSync('python3', ['-c', 'import socket; socket.send_fds']).status === 0;
 (canSend ? test : test.skip)(
@@ -134,6 +141,8 @@ describe.each([
   test('has its exit status or signal reported, and what it left behind counted and ended', () => {
     const [left] = of(confine(['sh', '-c', 'sleep 600 & exit 3'], plain), 'ended');
     expect(left).toMatchObject({ how: 'exited', status: 3, left: 1 });
+    const orphans = 'for i in 1 2 3; do (true &); done; sleep 0.05';
+    expect(of(confine(['sh', '-c', orphans], plain), 'ended')).toMatchObject([{ how: 'exited', status: 0, left: 0 }]);
     const [killed] = of(confine(['sh', '-c', 'kill -PIPE $$'], plain), 'ended');
     expect(killed).toMatchObject({ how: 'signal', signal: 'SIGPIPE', left: 0 });
   });

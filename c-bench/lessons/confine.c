@@ -84,7 +84,7 @@ static void get_in_line(void) {
 /* Children that have ended. A program may start process after process, each of which ends at once. */
 static void reap_orphans(pid_t parent) {
     siginfo_t ended;
-    for (;;) {
+    for (int i = 0; i < MOST_REAPED; i++) {
         ended.si_pid = 0;
         if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) || ended.si_pid == 0 || ended.si_pid == parent)
             return;
@@ -148,7 +148,11 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
     if (late)
         report_descendants(parent);
     late = late || crowded;
-    kill(parent, SIGKILL);
+    /* What has ended by itself was not left behind. */
+    bool is_reaped = waitpid(parent, NULL, WNOHANG) == parent;
+    reap_orphans(is_reaped ? 0 : parent);
+    if (!is_reaped)
+        kill(parent, SIGKILL);
     int killed = kill_descendants();
     get_in_line();
     if (killed < 0)
@@ -159,8 +163,7 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
         pass_on_rest(&error, from_error);
     flush_output(&out);
     flush_output(&error);
-    /* The parent itself is one of the killed, unless the program has ended. */
-    int left = notice->left + killed - 1;
+    int left = notice->left + killed - !is_reaped; /* the parent itself is one of the killed */
     report_end(notice,
                crowded ? "processes"
                : late  ? "time"

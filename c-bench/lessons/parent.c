@@ -186,6 +186,8 @@ __attribute__((noreturn)) static void be_parent(const struct confinement *how, c
         if (ended < 0)
             _exit(1);
     if (has_namespaces) {
+        for (int i = 0, status; i < MOST_REAPED && waitpid(-1, &status, WNOHANG) > 0;)
+            i++;           /* what has ended by itself was not left behind */
         kill(-1, SIGKILL); /* everything else in this namespace */
         notice.left = reap_killed();
     }

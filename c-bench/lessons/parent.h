@@ -6,6 +6,8 @@
 
 #include <sys/types.h>
 
+#define MOST_REAPED 100000 /* children that have ended, in one go: a program may start more and more */
+
 /* Sent by the program's parent to the guard. */
 struct notice {
     enum { READY = 1, REFUSED, ENDED } kind;

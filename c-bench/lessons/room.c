@@ -20,6 +20,12 @@
 #define MAX_DEPTH 60       /* folders that are open at a time: what is deeper is moved up... */
 #define MAX_PASSES 1000000 /* ...and removed in a later pass: paths have a limit, nested folders have none */
 
+/* Namespaces have a /dev/shm of their own, which would hide the room. */
+static bool is_hidden(const char *base) {
+    static const char shm[] = "/dev/shm";
+    return strncmp(base, shm, strlen(shm)) == 0 && strchr("/", base[strlen(shm)]);
+}
+
 bool name_room(char *folder, size_t bytes) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
     const char *base = getenv("TMPDIR");
@@ -29,7 +35,8 @@ bool name_room(char *folder, size_t bytes) {
         return false;
     for (size_t i = 0; i < sizeof random; i++)
         word[i] = letters[random[i] % 64];
-    int length = snprintf(folder, bytes, "%s/crossings-lesson-%s", base && *base == '/' ? base : "/tmp", word);
+    int length = snprintf(folder, bytes, "%s/crossings-lesson-%s",
+                          base && *base == '/' && !is_hidden(base) ? base : "/tmp", word);
     errno = ENAMETOOLONG;
     return length > 0 && (size_t)length < bytes;
 }

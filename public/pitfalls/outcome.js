@@ -22,7 +22,13 @@ export function outcome({ program, failed, text, lines, left, ms }, which) {
     { class: 'outcome panel' },
     h('h3', {}, mark, h('code', {}, program), ` ${said}`),
     h('p', {}, text),
-    left > 0 ? h('p', { class: 'bad' }, `It left ${left} processes behind, which were killed.`) : null,
+    left > 0
+      ? h(
+          'p',
+          { class: 'bad' },
+          `It left ${left} ${left === 1 ? 'process behind, which was' : 'processes behind, which were'} killed.`,
+        )
+      : null,
     h('p', { class: 'soft' }, `It ran for ${time} and printed:`),
     h(
       'pre',

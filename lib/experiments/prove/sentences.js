@@ -8,6 +8,9 @@ const { held } = require('./proof.js');
 /** @param {number} value */
 const whole = (value) => value.toLocaleString('en-US');
 
+/** @param {number} count */
+const messageCount = (count) => `${whole(count)} ${count === 1 ? 'message' : 'messages'}`;
+
 /** "a, b and c". @param {string[]} items */
 const list = (items) => [items.slice(0, -1).join(', '), ...items.slice(-1)].filter(Boolean).join(' and ');
 
@@ -46,7 +49,7 @@ function awaiting({ messages, counted = {}, strict }) {
   if (!strict) return [];
   const { total, names } = callsOf(counted);
   return [
-    `With await, the same filter killed a process at ${strict.killedBy} after ${whole(strict.messages)} messages: ${purposeOf(strict.killedBy)}. With these calls permitted and counted, both processes survived ${whole(messages)} messages and made ${significant(total / messages, 2)} calls per message (${names}).`,
+    `With await, the same filter killed a process at ${strict.killedBy} after ${messageCount(strict.messages)}: ${purposeOf(strict.killedBy)}. With these calls permitted and counted, both processes survived ${messageCount(messages)} and made ${total === 0 ? 'none of them' : `${significant(total / messages, 2)} calls per message (${names})`}.`,
   ];
 }
 
@@ -55,7 +58,7 @@ function controlsDied(controls) {
   const died = controls.filter(held);
   if (died.length === 0) return [];
   const ends = died.map(({ title, killedBy, messages }) => {
-    const after = messages === 0 ? 'its first call' : `after ${whole(messages)} messages`;
+    const after = messages === 0 ? 'its first call' : `after ${messageCount(messages)}`;
     return `${title.replace('Control: ', '')} (at ${killedBy}, ${after})`;
   });
   return [`The controls were killed, as they must be: ${list(ends)}.`];
@@ -65,14 +68,14 @@ function controlsDied(controls) {
 function failure(proof) {
   const { kind, title, survived, killedBy, wanted, messages } = proof;
   if (kind === 'control' && survived)
-    return `"${title}" survived ${whole(messages)} messages although it makes system calls: the filter does not work here, and nothing is proved.`;
+    return `"${title}" survived ${messageCount(messages)} although it makes system calls: the filter does not work here, and nothing is proved.`;
   if (kind === 'control') {
     const end = killedBy ? `was killed at ${killedBy} instead of ${wanted}` : `was not killed at ${wanted}`;
     return `"${title}" ${end}: nothing is proved.`;
   }
   if (survived) return `"${title}" survived, but its forbidden call at the end did not kill it: nothing is proved.`;
   if (!killedBy) return `"${title}" did not finish: nothing is proved.`;
-  return `"${title}" was killed at ${killedBy} after ${whole(messages)} messages: it makes a system call.`;
+  return `"${title}" was killed at ${killedBy} after ${messageCount(messages)}: it makes a system call.`;
 }
 
 /** @param {import('./disassembly.js').Disassembly} disassembly */

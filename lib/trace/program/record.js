@@ -173,8 +173,12 @@ async function recordProgram(
     throw new CrossingsError('ERR_STALLED', `${program} did not end in time. The traced program may have stopped it.`);
   }
   if (end !== 0) throw new CrossingsError('ERR_PROGRAM', `${program} ended with ${end}`);
-  // Node reports the status 0 for a program that a real-time signal has ended.
-  if (!isComplete) throw new CrossingsError('ERR_PROGRAM', `${program} ended with a signal that Node does not name`);
+  // Node reports the status 0 for a program that a real-time signal has ended. A tracer inside crossings-lessons may have been killed.
+  if (!isComplete)
+    throw new CrossingsError(
+      'ERR_PROGRAM',
+      `${program} ended before the recording was complete: a signal has ended it`,
+    );
   if (recorder.full) {
     recorder.ended.why = 'limit';
     recorder.notes.push(recorder.full);
