@@ -21,6 +21,7 @@ function toDuplex(channel, next, options = {}) {
   if (typeof objectMode !== 'boolean') invalidArgument('objectMode', 'true or false', objectMode);
   const stop = new AbortController();
   const maxBytes = channel.maxMessageBytes;
+  let finishing = 0; // writes that are done, and whose callbacks are called in this or the next tick
   const duplex = new Duplex({
     objectMode,
     autoDestroy: true,
@@ -35,11 +36,12 @@ function toDuplex(channel, next, options = {}) {
     },
     write(chunk, encoding, done) {
       const bytes = !objectMode && typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
+      if (!objectMode && bytes.length === 0) return finish(done); // at the end of a request, Node's http writes such a chunk
       sendAll(bytes).then(
-        () => nextTick(done),
+        () => finish(done),
         (error) => {
           if (isOver(error)) duplex.destroy(); // without the error, which only the callback of write() gets
-          nextTick(done, error);
+          finish(done, error);
         },
       );
     },
@@ -59,8 +61,23 @@ function toDuplex(channel, next, options = {}) {
     return stop.signal.aborted || (channel.state === 'closed' && error?.code === 'ERR_CLOSED');
   }
 
-  /** @param {IteratorResult<any, undefined>} result */
-  function deliver({ done, value }) {
+  /** @param {(error?: any) => void} done @param {any} [error] */
+  function finish(done, error) {
+    finishing++;
+    nextTick(() => {
+      finishing--;
+      done(error);
+    });
+  }
+
+  /**
+   * What has arrived may be the answer to what was written. Its callbacks come first, as with a socket: Node's http would use the
+   * connection for two requests at a time if a response arrived before it knew that the request was written.
+   * @param {IteratorResult<any, undefined>} result
+   */
+  function deliver(result) {
+    if (finishing > 0) return nextTick(deliver, result);
+    const { done, value } = result;
     if (duplex.destroyed) return;
     if (done) duplex.push(null);
     else if (value === null || value === undefined) duplex.destroy(notStreamable(value));

@@ -1,7 +1,8 @@
 'use strict';
 // Streams over a channel: Node's Duplex and the web's readable and writable streams.
+const { Worker } = require('node:worker_threads');
 const { rawPeer } = require('./raw-peer.js');
-const { pair, pause } = require('./support.js');
+const { closing, crossings, library, pair, pause } = require('./support.js');
 const { message } = require('./numbered-messages.js');
 
 test.each([true, false])(
@@ -131,4 +132,42 @@ test('abort() of a web stream closes the channel, although a write waits for roo
   await writer.abort(new Error('enough'));
   await settled;
   expect(a.state).toBe('closed');
+});
+
+// Node's http ends a request with an empty chunk. If the response came first, it used the connection for two requests at a time.
+test('the callbacks of what was written come before its answer', async () => {
+  const source = `
+    const { workerData } = require('node:worker_threads');
+    require(${library}).openChannel(workerData, { capacity: 65536 }).then(async (channel) => {
+      for await (const chunk of channel) await channel.send(chunk);
+      await channel.close();
+    });`;
+  const { channel, port } = crossings.channelPair({ capacity: 65536 });
+  const worker = new Worker(source, { eval: true, workerData: port.take() });
+  const duplex = closing(await channel).toDuplex();
+  let [left, isFinished, early] = [0, true, 0];
+  let onEcho = () => {};
+  duplex.on('data', (/** @type {Buffer} */ chunk) => {
+    left -= chunk.length;
+    if (!isFinished && duplex.writableLength === 0) early++;
+    if (left === 0) onEcho();
+  });
+  for (let i = 0; i < 3000; i++) {
+    const echo = new Promise((resolve) => {
+      onEcho = () => resolve(undefined);
+    });
+    left = [10, 300, 3000, 30_000, 100_000][i % 5];
+    isFinished = false;
+    const finished = new Promise((resolve) => {
+      duplex.write(Buffer.alloc(left));
+      duplex.write('', () => {
+        isFinished = true;
+        resolve(undefined);
+      });
+    });
+    await Promise.all([echo, finished]);
+  }
+  duplex.destroy();
+  await worker.terminate();
+  expect(early).toBe(0);
 });
