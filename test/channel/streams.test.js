@@ -144,7 +144,7 @@ test('the callbacks of what was written come before its answer', async () => {
       await channel.close();
     });`;
   const { channel, port } = crossings.channelPair({ capacity: 65536 });
-  const worker = new Worker(source, { eval: true, workerData: port.take() });
+  const worker = new Worker(source, { eval: true, workerData: port.take(), env: { ...process.env } });
   const duplex = closing(await channel).toDuplex();
   let [left, isFinished, early] = [0, true, 0];
   let onEcho = () => {};
