@@ -184,13 +184,39 @@ static void same_memory(void) {
         syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
+static int told[2];
+
+static void tell(int signal) {
+    (void)signal;
+    write_byte(told[1]);
+}
+
+/* It reads a pipe into which its handler writes when a child that it has adopted ends. */
+static void told_of(void) {
+    struct sigaction action = {.sa_handler = tell};
+    check(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && pipe(told) == 0, "prctl");
+    pid_t child = fork();
+    if (child == 0) {
+        if (fork() > 0)
+            _exit(0);
+        close(told[1]);
+        sleep(SECONDS);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    sigaction(SIGCHLD, &action, NULL);
+    char byte;
+    while (read(told[0], &byte, 1) != 1)
+        ;
+}
+
 int main(int argument_count, char **arguments) {
     static const struct {
         const char *name;
         void (*run)(void);
     } programs[] = {
         {"renumbered", renumbered}, {"window", window}, {"forgotten", forgotten},     {"adopted", adopted},
-        {"in-flight", in_flight},   {"shut", shut},     {"same-memory", same_memory},
+        {"in-flight", in_flight},   {"shut", shut},     {"same-memory", same_memory}, {"told", told_of},
     };
     for (size_t i = 0; argument_count == 2 && i < sizeof programs / sizeof *programs; i++) {
         if (strcmp(arguments[1], programs[i].name) == 0) {

@@ -109,6 +109,7 @@ describeWhereAllowed('a program that goes on by itself a few seconds later is no
     ['the end of its pipe that is written is on its way through a socket', 'in-flight'],
     ['its child shuts down the socket that it reads', 'shut'],
     ['a process that shares its memory wakes it', 'same-memory'],
+    ['its handler is told of the end of a child that it has adopted', 'told'],
   ];
   /** @type {Map<string, ReturnType<typeof recordProgram>>} */
   const recordings = new Map();

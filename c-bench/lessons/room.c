@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@
 /* Namespaces have a /dev/shm of their own, which would hide the room. */
 static bool is_hidden(const char *base) {
     static const char shm[] = "/dev/shm";
-    return strncmp(base, shm, strlen(shm)) == 0 && strchr("/", base[strlen(shm)]);
+    char path[PATH_MAX];
+    return realpath(base, path) && strncmp(path, shm, strlen(shm)) == 0 && strchr("/", path[strlen(shm)]);
 }
 
 bool name_room(char *folder, size_t bytes) {

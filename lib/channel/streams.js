@@ -54,7 +54,15 @@ function toDuplex(channel, next, options = {}) {
     },
   });
 
-  return duplex;
+  // A method of net.Socket. Node's http calls it after the last message of a connection; where there is none, it calls end(), which closes
+  // only one direction.
+  return Object.assign(duplex, {
+    destroySoon() {
+      if (duplex.writableFinished) return void duplex.destroy();
+      duplex.once('finish', () => duplex.destroy());
+      duplex.end();
+    },
+  });
 
   /** Has this side ended what was in progress, by destroy() or by close() of the channel? Then it has not failed. @param {any} error */
   function isOver(error) {

@@ -17,6 +17,9 @@ const CLONE_VFORK = 0x4000n;
 const CLONE_THREAD = 0x10000n;
 const CLONE_NEWPID = 0x20000000n;
 const PR_SET_CHILD_SUBREAPER = 36;
+const NOTIFYING = [1024, 1026]; // F_SETLEASE, F_NOTIFY
+const NEW_LISTENER = 8;
+const MSG_PEEK = 2;
 const CLOSE_RANGE_UNSHARE = 2;
 /** Calls that find what another process may have made, if it is new to the recorder. */
 const FINDERS = ['open', 'openat', 'openat2'];
@@ -92,8 +95,14 @@ function isUnusual(name, args, flags) {
   return (flags & CLONE_THREAD) !== 0n && (flags & CLONE_FILES) === 0n;
 }
 
-/** Does a new process share the memory of its creator, which goes on meanwhile? @param {bigint} flags of a clone */
-const sharesMemory = (flags) => (flags & CLONE_VM) !== 0n && (flags & (CLONE_THREAD | CLONE_VFORK)) === 0n;
+/** Does a new process share the memory of its creator, or its descriptors, while that goes on? @param {bigint} flags of a clone */
+const sharesMemory = (flags) =>
+  (flags & (CLONE_VM | CLONE_FILES)) !== 0n && (flags & (CLONE_THREAD | CLONE_VFORK)) === 0n;
+
+/** Does the kernel act for others from now on: tell of what happens to files, or let another process answer calls? @param {string} name @param {string[]} args */
+const asksKernel = (name, args) =>
+  (name === 'fcntl' && NOTIFYING.includes(Number(args[1]))) ||
+  (name === 'seccomp' && (Number(args[1]) & NEW_LISTENER) !== 0);
 
 class Outside {
   /** @param {Objects} objects */
@@ -155,7 +164,8 @@ class Outside {
     const flags = cloneFlags(name, args, input);
     if (isUnusual(name, args, flags)) this.isUnsure = true;
     if ((flags & CLONE_UNTRACED) !== 0n || sharesMemory(flags) || name.startsWith('compat_')) this.isIncomplete = true;
-    if ((flags & CLONE_NEWPID) !== 0n) this.adopts = true;
+    if (asksKernel(name, args)) this.isIncomplete = true;
+    if ((flags & CLONE_NEWPID) !== 0n || name === 'unshare' || name === 'setns') this.adopts = true;
     if (name === 'prctl' && Number(args[0]) === PR_SET_CHILD_SUBREAPER) this.adopts = true;
     if (name === 'setsockopt' && RECEIVING_OPTIONS.includes(Number(args[2])) && this.connectedOnce.has(objects[0]))
       this.objects.list[objects[0]].outside = true;
@@ -172,7 +182,9 @@ class Outside {
       this.sentThrough.set(object, sockets.add(objects[0]));
       this.inFlight.set(object, (this.inFlight.get(object) ?? 0) + 1);
     }
-    for (const object of received) this.inFlight.set(object, Math.max(0, (this.inFlight.get(object) ?? 0) - 1));
+    const isCopy = name === 'recvmsg' && (Number(args[2]) & MSG_PEEK) !== 0; // what was sent is still on its way
+    for (const object of isCopy ? [] : received)
+      this.inFlight.set(object, Math.max(0, (this.inFlight.get(object) ?? 0) - 1));
   }
 
   /**

@@ -63,6 +63,8 @@ class Scene extends Holders {
     if (signals.length)
       return { ...wait, by: 'outside', text: `${wait.text}, or until it handles ${signals.slice(0, 3).join(' or ')}` };
     if (!children) return wait;
+    if (this.outside.adopts)
+      return { ...wait, by: 'outside', text: `${wait.text}, or until a child that it has adopted ends` };
     return { ...wait, wakers: [...wait.wakers, ...this.threadsOfAll(this.childrenOf(task.pid))] };
   }
 
@@ -121,7 +123,9 @@ class Scene extends Holders {
       const others = all.filter((holder) => holder.pid !== pid);
       const heldBy = others.length ? others : all;
       const text = `for a lock on ${name} (descriptor ${fd})`;
-      if (!heldBy.length || !task.locks?.all || this.outside.reaches(object)) return wait('outside', text, about);
+      const isRenumbered = this.recorder.descriptors.table(pid).get(fd)?.object !== object; // the tracer saw locks of another file
+      if (!heldBy.length || !task.locks?.all || isRenumbered || this.outside.reaches(object))
+        return wait('outside', text, about);
       const wakers = this.threadsOfAll(heldBy);
       return wait('inside', `${text}, which ${this.namesOf(heldBy, pid)} holds`, { ...about, heldBy, wakers });
     }
@@ -164,7 +168,8 @@ class Scene extends Holders {
     if (![0, 6, 9, 11, 13].includes(operation)) return { by: 'nothing' };
     const others = this.tasks.filter((other) => other.tid !== tid);
     const isPrivate = (signed(1) & 128) !== 0;
-    const joined = others.find((other) => !task.sharing && other.pid === pid && other.tid === signed(2));
+    // The kernel wakes those who wait for the end of a thread, and never by a private futex.
+    const joined = others.find((other) => !isPrivate && !task.sharing && other.pid === pid && other.tid === signed(2));
     if (joined) {
       const text = `sleeps in futex() until thread ${joined.tid} ends`;
       return { text, owned: true, wakers: [joined.tid], heldBy: [{ pid, fd: null, tid: joined.tid }] };
