@@ -172,7 +172,7 @@ async function exportLab(given, { runs = SHIPPED_RUNS, signal } = {}) {
   }
   process.once('exit', clean); // a second Ctrl-C ends this process before it gets any further
   try {
-    beside = mkdtempSync(join(dirname(path), `.${basename(path)}-`));
+    beside = mkdtempSync(join(dirname(path), `.${basename(path).slice(0, 60)}-`));
     const copy = join(beside, 'copy'); // whose permissions are the usual ones
     mkdirSync(copy);
     await writeCopy(copy, runs, signal);

@@ -149,8 +149,11 @@ static int watch_over(const struct confinement *how, struct pipes *pipes, pid_t 
         report_descendants(parent);
     late = late || crowded;
     /* What has ended by itself was not left behind. */
-    bool is_reaped = waitpid(parent, NULL, WNOHANG) == parent;
-    reap_orphans(is_reaped ? 0 : parent);
+    bool is_reaped = false;
+    for (int i = 0; i < 2 && !is_reaped; i++) { /* the parent may end meanwhile */
+        is_reaped = waitpid(parent, NULL, WNOHANG) == parent;
+        reap_orphans(is_reaped ? 0 : parent);
+    }
     if (!is_reaped)
         kill(parent, SIGKILL);
     int killed = kill_descendants();
