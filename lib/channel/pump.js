@@ -65,6 +65,7 @@ class Pump {
   #sleptAt = 0;
   #looks = 0; // unsuccessful calls of a try method since they were last counted
   #messagesLooked = 0; // the value of #messages() at that time
+  #readLooked = 0; // what the peer had read then, as far as the writer knew
   #wakesSoon = false;
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   #starved = false; // did nothing when it was last resumed: on a very slow machine, looking for work may spend a whole turn
@@ -105,9 +106,9 @@ class Pump {
     return this.#connection.reader.messages + this.#connection.writer.messages;
   }
 
-  /** The same without the peer's requests and responses: a peer that has gone wrong may send those although nobody awaits any. */
+  /** Messages received so far. Requests and responses do not count: a peer that has gone wrong may send those although nobody awaits any. */
   #messages() {
-    return this.#frames() - this.#arrivals.numberedFrames;
+    return this.#connection.reader.messages - this.#arrivals.numberedFrames;
   }
 
   /** What this channel has done so far. */
@@ -193,10 +194,13 @@ class Pump {
     if (++this.#looks < LOOKS_PER_CHECK) return;
     this.#looks = 0;
     const messages = this.#messages();
-    const isIdle = messages === this.#messagesLooked;
+    const { peerRead } = this.#connection.writer;
+    const isIdle = messages === this.#messagesLooked && peerRead === this.#readLooked;
     this.#messagesLooked = messages;
+    this.#readLooked = peerRead;
     connections.looped();
-    if (!isIdle || !this.#connection.isOpen) return; // a conversation makes no system call, however long it is
+    // A conversation makes no system call, however long it is. What this side sends is no sign of the peer.
+    if (!isIdle || !this.#connection.isOpen) return;
     this.#connection.polled();
     if (!this.#wakesSoon) this.#wakeSoon();
   }

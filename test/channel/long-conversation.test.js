@@ -70,3 +70,16 @@ test('a peer that sends only responses which nobody awaits is checked', async ()
   await hostile.close();
   expect(made).toBeGreaterThanOrEqual(3);
 });
+
+// It noticed a death only when its ring was full.
+test('a peer that reads nothing is checked, although this side sends a message now and then', async () => {
+  const [a, b] = await pair();
+  calls = 0;
+  for (let i = 0; i < 16; i++) {
+    a.trySend('heartbeat');
+    lookInVain(a, LOOKS_PER_CHECK / 4);
+  }
+  const made = calls;
+  await Promise.all([a.close(), b.close()]);
+  expect(made).toBeGreaterThanOrEqual(3);
+});
