@@ -11,6 +11,7 @@ const MAX_MEMBERS = 640;
 const MAX_BODY_BYTES = 16 << 10; // of a request
 const MAX_TARGET = 2048; // characters; to parse a longer one may take tens of milliseconds
 const MAX_UNREAD_BYTES = 64 << 20; // of all answers to members; one answer has at most a few MiB
+const MAX_BYTES_BETWEEN = 128 << 10; // that a client sends from one request to the next: its head, its body, and no more
 const SLICE_BYTES = 2048; // parsed before looking whether the connection is still wanted
 const IDLE_MS = 120_000; // longer than any request takes to be answered; streams of events are exempt
 
@@ -50,14 +51,19 @@ function unreadBytes(sockets) {
  * Let node:http parse what arrives in slices, and nothing after the connection has been closed. A packet of 64 KiB can hold 1500
  * requests or 10,000 pieces of a body, and node:http parses a packet to its end, even if the first of them closes the connection.
  * @param {Socket} socket of a 'connection' event, whose listener of node:http has been called
+ * @param {(bytes: number) => void} onSlice called before each
  */
-function parseInSlices(socket) {
+function parseInSlices(socket, onSlice) {
   const [parse, ...others] = socket.listeners('data');
   if (parse === undefined || others.length > 0) return; // another version of Node; it works without this
   socket.removeListener('data', /** @type {(chunk: Buffer) => void} */ (parse));
   socket.on('data', (/** @type {Buffer} */ chunk) => {
-    for (let at = 0; at < chunk.length && !socket.destroyed; at += SLICE_BYTES)
-      parse.call(socket, chunk.subarray(at, at + SLICE_BYTES));
+    for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
+      const slice = chunk.subarray(at, at + SLICE_BYTES);
+      if (!socket.destroyed) onSlice(slice.length);
+      if (socket.destroyed) return;
+      parse.call(socket, slice);
+    }
   });
 }
 
@@ -73,6 +79,7 @@ class Connections {
   /** @type {Set<Socket>} oldest first */ #strangers = new Set();
   /** @type {Set<Socket>} oldest first */ #members = new Set();
   /** Those with a request that has not been answered. @type {WeakSet<Socket>} */ #busy = new WeakSet();
+  /** Bytes that have arrived since the last request. @type {WeakMap<Socket, number>} */ #between = new WeakMap();
   #server;
 
   /** @param {import('node:http').Server} server */
@@ -80,7 +87,7 @@ class Connections {
     this.#server = server;
     server.setTimeout(IDLE_MS);
     server.on('connection', (socket) => {
-      parseInSlices(socket);
+      parseInSlices(socket, (bytes) => this.#arrived(socket, bytes));
       this.#add(socket);
     });
     server.on('clientError', (/** @type {NodeJS.ErrnoException} */ { code = '' }, /** @type {Socket} */ socket) => {
@@ -93,6 +100,13 @@ class Connections {
     server.on('checkExpectation', (request, response) => {
       if (this.accepts(request, response)) refuse(response, 417);
     });
+  }
+
+  /** Empty lines, and what follows a request to switch the protocol, lead to no request. @param {Socket} socket @param {number} bytes */
+  #arrived(socket, bytes) {
+    const between = (this.#between.get(socket) ?? 0) + bytes;
+    this.#between.set(socket, between);
+    if (between > MAX_BYTES_BETWEEN) socket.destroy();
   }
 
   /** @param {Socket} socket */
@@ -140,6 +154,7 @@ class Connections {
       return false;
     }
     this.#busy.add(socket);
+    this.#between.set(socket, 0);
     response.once('close', () => this.#busy.delete(socket));
     response.once('prefinish', () => this.#limitUnread());
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;

@@ -7,6 +7,8 @@ const { createServer } = require('node:http');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const express = require('express');
+const { CrossingsError } = require('../lib/channel/errors.js');
+const { reasonOf } = require('../lib/terminal/files.js');
 const { Connections, HTTP_LIMITS } = require('./connections.js');
 const { exportLab } = require('./export.js');
 const { logToStandardError } = require('./log.js');
@@ -14,9 +16,20 @@ const { oneATurn } = require('./one-a-turn.js');
 const security = require('./security.js');
 const { ADDRESS, FILES, answerErrors, listen, refusePage } = require('./server.js');
 
+function makeFolder() {
+  try {
+    return mkdtempSync(join(tmpdir(), 'crossings-lab-'));
+  } catch (error) {
+    throw new CrossingsError(
+      'ERR_WRITE',
+      `Cannot write to the folder for temporary files, ${tmpdir()}: ${reasonOf(error)}`,
+    );
+  }
+}
+
 /** Serve a copy. @param {{port: number, runs?: string, signal?: AbortSignal}} options */
 async function serveCopy({ port: requested, runs, signal }) {
-  const folder = mkdtempSync(join(tmpdir(), 'crossings-lab-'));
+  const folder = makeFolder();
   const remove = () => {
     process.off('exit', remove);
     rmSync(folder, { recursive: true, force: true });

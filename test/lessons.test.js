@@ -321,6 +321,13 @@ function values(conditions) {
   return [0, ...beside, 1e12].filter((x) => x >= 0);
 }
 
+// It was put into a regular expression as it was.
+test('a term may have any characters', () => {
+  const left = new Set(['C++', 'a.b (c)']);
+  expect(explainTerms('<p>Written in C++, a.b (c) and aXb</p>', left).match(/class="term"/g)).toHaveLength(2);
+  expect([...left]).toEqual([]);
+});
+
 test('a lesson whose experiment does not exist is refused with the names of those that do', () => {
   expect(() => findExperiment('bill')).not.toThrow();
   expect(() => findExperiment('tax')).toThrow('The experiment of a lesson must be one of bill; got "tax".');

@@ -318,3 +318,8 @@ test('docs/lab.md states the limits', () => {
     expect(docs).toMatch(row);
   }
 });
+
+// They were read for as long as a request may take, as fast as they came.
+test('a connection that sends empty lines instead of a request is closed', async () => {
+  expect(await exchange(lab.port, '\r\n'.repeat(1 << 19))).toBe('');
+});

@@ -92,7 +92,8 @@ class Cursor {
    * @param {number} [end]
    */
   toString(encoding = 'utf8', start = 0, end = this.#length) {
-    const copy = Buffer.allocUnsafe(Math.max(0, end - start));
+    this.#check(start, end); // first: a length in the message may be any number
+    const copy = Buffer.allocUnsafe(end - start);
     this.copy(copy, 0, start, end);
     return copy.toString(encoding);
   }

@@ -4,6 +4,7 @@
 const { existsSync, readdirSync, readFileSync } = require('node:fs');
 const { join, relative } = require('node:path');
 const { CrossingsError } = require('../channel/errors.js');
+const { reasonOf } = require('../terminal/files.js');
 const { firstFault } = require('../terminal/json-schema.js');
 const { inOrder } = require('./pitfall-groups.js');
 
@@ -66,7 +67,11 @@ function reject(path, why) {
 /** @param {string} path relative to the package */
 function readText(path) {
   if (!existsSync(join(root, path))) reject(path, 'does not exist.');
-  return readFileSync(join(root, path), 'utf8');
+  try {
+    return readFileSync(join(root, path), 'utf8');
+  } catch (error) {
+    return reject(path, `cannot be read: ${reasonOf(error)}.`);
+  }
 }
 
 /** @param {string} path relative to the package */

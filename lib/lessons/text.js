@@ -61,9 +61,10 @@ const PUNCTUATED = new RegExp(String.raw`(?:<(strong|em)>${BUTTON}</\1>|${BUTTON
 function explainTerms(html, terms) {
   const pieces = html.split(PIECES);
   for (const term of [...terms].sort((a, b) => b.length - a.length)) {
-    const words = term.replace(/ /g, '\\s+').replace(/y$/, '(?:y|ie)');
+    const escaped = term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    const words = escaped.replace(/ /g, '\\s+').replace(/y$/, '(?:y|ie)');
     const pattern = new RegExp(`(?<![\\w-])(${words}(?:e?s)?)(?![\\w-])`, 'i');
-    const code = new RegExp(`^<code>${term}(?:\\(\\))?</code>$`, 'i');
+    const code = new RegExp(`^<code>${escaped}(?:\\(\\))?</code>$`, 'i');
     const at = pieces.findIndex((piece) => (piece.startsWith('<') ? code : pattern).test(piece));
     if (at < 0) continue;
     terms.delete(term);
