@@ -147,6 +147,12 @@ class Channel {
     }
   }
 
+  /** @type {import('./streams.js').Send} */
+  async #sendChunk(message, signal, written) {
+    if (this.#connection.state !== OPEN) this.#connection.throwError();
+    await this.#outgoing.send(this.#outgoing.bytesOf(message), signal, written);
+  }
+
   /**
    * Wait until a message would fit into the ring, without sending one. The room is not reserved: a send that comes first may
    * take it.
@@ -391,7 +397,8 @@ class Channel {
    */
   toDuplex(options) {
     if (this.#connection.state === CLOSED) this.#connection.throwError();
-    const stream = toDuplex(/** @type {any} */ (this), (signal) => this.#incoming.next(signal), options);
+    const next = (/** @type {AbortSignal | undefined} */ signal) => this.#incoming.next(signal);
+    const stream = toDuplex(/** @type {any} */ (this), next, (...parts) => this.#sendChunk(...parts), options);
     this.#streams.add(stream);
     return stream.once('close', () => this.#streams.delete(stream));
   }

@@ -63,15 +63,17 @@ class Outgoing {
    * Send a message, waiting for room if necessary.
    * @param {Uint8Array} bytes
    * @param {AbortSignal | undefined} signal
+   * @param {() => void} [written] called as soon as the message is in the ring
    * @returns {Promise<void>}
    */
-  send(bytes, signal) {
+  send(bytes, signal, written) {
     throwIfAborted(signal);
     if (this.writeSoon(bytes, KIND.MESSAGE, 0)) {
+      written?.();
       const published = this.#written();
       return turn.takeUnlessEnding() ? published : this.#pump.nextTurn();
     }
-    return this.#waitForRoom(bytes, signal);
+    return this.#waitForRoom(bytes, signal, written);
   }
 
   /**
@@ -145,9 +147,9 @@ class Outgoing {
     };
   }
 
-  /** @param {Uint8Array} bytes @param {AbortSignal | undefined} signal @returns {Promise<void>} */
-  #waitForRoom(bytes, signal) {
-    return this.#wait(this.#attemptOf(bytes, KIND.MESSAGE, 0, undefined), signal);
+  /** @param {Uint8Array} bytes @param {AbortSignal | undefined} signal @param {(() => void) | undefined} written @returns {Promise<void>} */
+  #waitForRoom(bytes, signal, written) {
+    return this.#wait(this.#attemptOf(bytes, KIND.MESSAGE, 0, written), signal);
   }
 
   /** @param {() => unknown} attempt @param {AbortSignal | undefined} signal @returns {Promise<void>} */

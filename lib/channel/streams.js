@@ -9,19 +9,25 @@ const { CrossingsError } = require('./errors.js');
 const { checkNames, invalidArgument } = require('./options.js');
 
 /** @typedef {(signal?: AbortSignal) => Promise<IteratorResult<any, undefined>>} Next receives the next message, or the end */
+/** @typedef {(message: any, signal: AbortSignal, written?: () => void) => Promise<void>} Send written: called as soon as the peer may receive it */
 
 /**
  * @param {import('../index.d.ts').Channel<any, any>} channel
  * @param {Next} next
+ * @param {Send} send
  * @param {{objectMode?: boolean}} [options]
  */
-function toDuplex(channel, next, options = {}) {
+function toDuplex(channel, next, send, options = {}) {
   checkNames(options, ['objectMode']);
   const { objectMode = false } = options;
   if (typeof objectMode !== 'boolean') invalidArgument('objectMode', 'true or false', objectMode);
   const stop = new AbortController();
   const maxBytes = channel.maxMessageBytes;
-  let finishing = 0; // writes that are done, and whose callbacks are called in this or the next tick
+  let isWritten = false; // the peer may have received what is being written, whose callback was not called yet
+  /** @type {IteratorResult<any, undefined> | null} what has arrived meanwhile */ let held = null;
+  const written = () => {
+    isWritten = true;
+  };
   const duplex = new Duplex({
     objectMode,
     autoDestroy: true,
@@ -36,7 +42,8 @@ function toDuplex(channel, next, options = {}) {
     },
     write(chunk, encoding, done) {
       const bytes = !objectMode && typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
-      if (!objectMode && bytes.length === 0) return finish(done); // at the end of a request, Node's http writes such a chunk
+      isWritten = !objectMode && bytes.length === 0; // at the end of a request, Node's http writes such a chunk
+      if (isWritten) return finish(done);
       sendAll(bytes).then(
         () => finish(done),
         (error) => {
@@ -71,10 +78,16 @@ function toDuplex(channel, next, options = {}) {
 
   /** @param {(error?: any) => void} done @param {any} [error] */
   function finish(done, error) {
-    finishing++;
     nextTick(() => {
-      finishing--;
-      done(error);
+      isWritten = false;
+      const result = held;
+      held = null;
+      try {
+        done(error);
+      } finally {
+        // In the next tick: this one may have written an empty chunk, whose callback comes first, too. But no later write keeps it back.
+        if (result !== null) nextTick(push, result);
+      }
     });
   }
 
@@ -84,7 +97,12 @@ function toDuplex(channel, next, options = {}) {
    * @param {IteratorResult<any, undefined>} result
    */
   function deliver(result) {
-    if (finishing > 0) return nextTick(deliver, result);
+    if (isWritten) held = result;
+    else push(result);
+  }
+
+  /** @param {IteratorResult<any, undefined>} result */
+  function push(result) {
     const { done, value } = result;
     if (duplex.destroyed) return;
     if (done) duplex.push(null);
@@ -105,9 +123,10 @@ function toDuplex(channel, next, options = {}) {
 
   /** @param {any} chunk */
   async function sendAll(chunk) {
-    if (objectMode) return channel.send(chunk, { signal: stop.signal });
+    if (objectMode) return send(chunk, stop.signal, written);
     for (let from = 0; from < chunk.length; from += maxBytes) {
-      await channel.send(chunk.subarray(from, from + maxBytes), { signal: stop.signal });
+      const isLast = from + maxBytes >= chunk.length;
+      await send(chunk.subarray(from, from + maxBytes), stop.signal, isLast ? written : undefined);
     }
   }
 }
