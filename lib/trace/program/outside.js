@@ -95,8 +95,8 @@ function isUnusual(name, args, flags) {
   return (flags & CLONE_THREAD) !== 0n && (flags & CLONE_FILES) === 0n;
 }
 
-/** Does a new process share the memory of its creator, or its descriptors, while that goes on? @param {bigint} flags of a clone */
-const sharesMemory = (flags) =>
+/** Does a new process share memory or descriptors with its creator, as a thread would? @param {bigint} flags of a clone */
+const isHalfThread = (flags) =>
   (flags & (CLONE_VM | CLONE_FILES)) !== 0n && (flags & (CLONE_THREAD | CLONE_VFORK)) === 0n;
 
 /** Does the kernel act for others from now on: tell of what happens to files, or let another process answer calls? @param {string} name @param {string[]} args */
@@ -163,7 +163,7 @@ class Outside {
     if (PAIRING.includes(name)) for (const id of madeObjects) this.connectedOnce.add(id);
     const flags = cloneFlags(name, args, input);
     if (isUnusual(name, args, flags)) this.isUnsure = true;
-    if ((flags & CLONE_UNTRACED) !== 0n || sharesMemory(flags) || name.startsWith('compat_')) this.isIncomplete = true;
+    if ((flags & CLONE_UNTRACED) !== 0n || isHalfThread(flags) || name.startsWith('compat_')) this.isIncomplete = true;
     if (asksKernel(name, args)) this.isIncomplete = true;
     if ((flags & CLONE_NEWPID) !== 0n || name === 'unshare' || name === 'setns') this.adopts = true;
     if (name === 'prctl' && Number(args[0]) === PR_SET_CHILD_SUBREAPER) this.adopts = true;
