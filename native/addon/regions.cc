@@ -4,6 +4,7 @@
 #include "mappings.h"
 
 #include <dlfcn.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -155,6 +156,12 @@ Napi::Value CreateRegion(const Napi::CallbackInfo &info) {
     return Wrap(info.Env(), region, use);
 }
 
+// False in every thread that may be terminated: there, Node 20's napi_detach_arraybuffer() aborts the whole process if
+// it is called after worker.terminate(). Only the main thread of a process has the number of the process.
+bool MayDetach() {
+    return syscall(SYS_gettid) == getpid();
+}
+
 // releaseRegion(handle, buffer): another thread frees the memory. Views of the buffer must not be used
 // afterwards. A view that is used anyway is empty or reads zeros; it never crashes the process.
 void ReleaseRegion(const Napi::CallbackInfo &info) {
@@ -163,7 +170,8 @@ void ReleaseRegion(const Napi::CallbackInfo &info) {
         return;
     mapping->released = true;
     DropMirror(info.Env(), mapping);
-    if (!mapping->has_buffer || (!mapping->shared && napi_detach_arraybuffer(info.Env(), info[1]) == napi_ok))
+    if (!mapping->has_buffer ||
+        (!mapping->shared && MayDetach() && napi_detach_arraybuffer(info.Env(), info[1]) == napi_ok))
         UnmapSoon(mapping);
     else
         ReplaceSoon(mapping);

@@ -124,6 +124,21 @@ test('a view that outlives its mapping reads nothing and crashes nothing', async
   expect({ status, output: output.trim() }).toEqual({ status: 0, output: '0' });
 });
 
+// napi_detach_arraybuffer() aborts the process in Node 20 if the thread is being terminated.
+test('the main thread detaches the memory of a closed channel, and a worker does not', async () => {
+  const script = `
+    const measure = \`
+      const { native } = require(${JSON.stringify(require.resolve('../../lib/channel/native.js'))});
+      const region = native.createRegion(65536, false, false);
+      const before = region.buffer.byteLength;
+      native.releaseRegion(region.handle, region.buffer);
+      console.log(require('node:worker_threads').isMainThread, region.buffer.byteLength / before);\`;
+    eval(measure);
+    new (require('node:worker_threads').Worker)(measure, { eval: true });`;
+  const { status, output } = await runScript(script).ended;
+  expect({ status, output: output.trim() }).toEqual({ status: 0, output: 'true 0\nfalse 1' });
+});
+
 test('a server that reaches no limit forgets the channels that are closed', async () => {
   const script = `
     const { native } = require(${JSON.stringify(require.resolve('../../lib/channel/native.js'))});
