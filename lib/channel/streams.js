@@ -115,7 +115,14 @@ function toDuplex(channel, next, send, options = {}) {
   /** @param {any} chunk */
   function pushChunk(chunk) {
     const { readableFlowing, readableLength } = duplex;
-    duplex.push(chunk);
+    let isPushed = false;
+    try {
+      duplex.push(chunk);
+      isPushed = true;
+    } finally {
+      // A listener has thrown. If the program goes on after 'uncaughtException', so does the stream, as a socket does.
+      if (!isPushed) nextTick(() => duplex.read(0));
+    }
     // After setEncoding(), a chunk that is only a part of a character adds nothing. Without a buffer to fill, a stream that does not
     // flow would not read on.
     if (duplex.readableEncoding && !readableFlowing && duplex.readableLength === readableLength) duplex.read(0);

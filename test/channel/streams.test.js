@@ -4,7 +4,7 @@ const { createServer, get } = require('node:http');
 const { text } = require('node:stream/consumers');
 const { Worker } = require('node:worker_threads');
 const { rawPeer } = require('./raw-peer.js');
-const { closing, crossings, pair, pause } = require('./support.js');
+const { closing, crossings, pair, pause, runScript } = require('./support.js');
 const { message } = require('./numbered-messages.js');
 
 test.each([true, false])(
@@ -187,4 +187,31 @@ test('HTTP without keep-alive closes the channel after the response', async () =
   });
   expect(received).toBe(body);
   await Promise.all([a.closed, b.closed]);
+});
+
+test('a Duplex reads on after a listener has thrown, if the program goes on', async () => {
+  const script = `
+    const { crossings } = require(${transport});
+    let received = '';
+    process.on('uncaughtException', ({ message }) => {
+      received += '!';
+      if (message !== 'mine') throw new Error(message);
+    });
+    (async () => {
+      const { channel, port } = crossings.channelPair();
+      const [a, b] = await Promise.all([channel, crossings.openChannel(port.take())]);
+      const [near, far] = [a.toDuplex(), b.toDuplex()];
+      far.setEncoding('utf8').on('data', (chunk) => {
+        received += chunk;
+        throw new Error('mine');
+      });
+      for (const word of ['one', 'two', 'three']) {
+        near.write(word);
+        while (!received.endsWith(word + '!')) await new Promise(setImmediate);
+      }
+      console.log(received);
+      near.destroy();
+      far.destroy();
+    })();`;
+  expect(await runScript(script).ended).toEqual({ status: 0, signal: null, output: 'one!two!three!\n' });
 });
