@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -210,13 +211,26 @@ static void told_of(void) {
         ;
 }
 
+/* It selects a timer. The number of descriptors to look at is that of a pipe. */
+static void selected(void) {
+    struct itimerspec later = {.it_value = {.tv_sec = SECONDS}};
+    int ends[2], timer = timerfd_create(CLOCK_MONOTONIC, 0);
+    check(timer >= 0 && pipe(ends) == 0 && ends[0] == timer + 1, "pipe");
+    timerfd_settime(timer, 0, &later, NULL);
+    fd_set wanted;
+    FD_ZERO(&wanted);
+    FD_SET(timer, &wanted);
+    check(select(timer + 1, &wanted, NULL, NULL, NULL) == 1, "select");
+}
+
 int main(int argument_count, char **arguments) {
     static const struct {
         const char *name;
         void (*run)(void);
     } programs[] = {
-        {"renumbered", renumbered}, {"window", window}, {"forgotten", forgotten},     {"adopted", adopted},
-        {"in-flight", in_flight},   {"shut", shut},     {"same-memory", same_memory}, {"told", told_of},
+        {"renumbered", renumbered},   {"window", window},       {"forgotten", forgotten},
+        {"adopted", adopted},         {"in-flight", in_flight}, {"shut", shut},
+        {"same-memory", same_memory}, {"told", told_of},        {"selected", selected},
     };
     for (size_t i = 0; argument_count == 2 && i < sizeof programs / sizeof *programs; i++) {
         if (strcmp(arguments[1], programs[i].name) == 0) {

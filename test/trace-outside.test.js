@@ -110,6 +110,7 @@ describeWhereAllowed('a program that goes on by itself a few seconds later is no
     ['its child shuts down the socket that it reads', 'shut'],
     ['a process that shares its memory wakes it', 'same-memory'],
     ['its handler is told of the end of a child that it has adopted', 'told'],
+    ['it selects a timer', 'selected'],
   ];
   /** @type {Map<string, ReturnType<typeof recordProgram>>} */
   const recordings = new Map();
@@ -130,5 +131,11 @@ describeWhereAllowed('a program that goes on by itself a few seconds later is no
     const { ended, stuck, waiting } = /** @type {any} */ (await recordings.get(what));
     expect({ ended, stuck: stuck?.text }).toEqual({ ended: 'timeout' });
     expect(waiting.text).toMatch(/^(No deadlock|Perhaps a deadlock, but not all that the program did is known): /);
+  });
+
+  test('the number with which select() begins is not taken for a descriptor', async () => {
+    const { waiting } = /** @type {any} */ (await recordings.get('selected'));
+    expect(waiting.text).not.toContain('descriptor');
+    expect(waiting.waits).toEqual([expect.objectContaining({ object: null, fd: null })]);
   });
 });

@@ -148,9 +148,9 @@ class Channel {
   }
 
   /** @type {import('./streams.js').Send} */
-  async #sendChunk(message, signal, written) {
+  #sendChunk(message, signal, written) {
     if (this.#connection.state !== OPEN) this.#connection.throwError();
-    await this.#outgoing.send(this.#outgoing.bytesOf(message), signal, written);
+    return this.#outgoing.sendChunk(this.#outgoing.bytesOf(message), signal, written);
   }
 
   /**

@@ -63,17 +63,22 @@ class Outgoing {
    * Send a message, waiting for room if necessary.
    * @param {Uint8Array} bytes
    * @param {AbortSignal | undefined} signal
-   * @param {() => void} [written] called as soon as the message is in the ring
    * @returns {Promise<void>}
    */
-  send(bytes, signal, written) {
+  send(bytes, signal) {
     throwIfAborted(signal);
-    if (this.writeSoon(bytes, KIND.MESSAGE, 0)) {
-      written?.();
-      const published = this.#written();
-      return turn.takeUnlessEnding() ? published : this.#pump.nextTurn();
-    }
-    return this.#waitForRoom(bytes, signal, written);
+    if (!this.writeSoon(bytes, KIND.MESSAGE, 0)) return this.#waitForRoom(bytes, signal, undefined);
+    const published = this.#written();
+    return turn.takeUnlessEnding() ? published : this.#pump.nextTurn();
+  }
+
+  /** The same for a stream. Nothing to wait for, undefined, is what it gets most of the time. @type {import('./streams.js').Send} */
+  sendChunk(bytes, signal, written) {
+    throwIfAborted(signal);
+    if (!this.writeSoon(bytes, KIND.MESSAGE, 0)) return this.#waitForRoom(bytes, signal, written);
+    written?.();
+    this.#written();
+    return turn.takeUnlessEnding() ? undefined : this.#pump.nextTurn();
   }
 
   /**

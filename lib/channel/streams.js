@@ -4,12 +4,15 @@
 const { Duplex } = require('node:stream');
 const { ReadableStream, WritableStream } = require('node:stream/web');
 const { isUint8Array } = require('node:util').types;
-const { nextTick } = require('./clock.js');
+const { nextTick, setImmediate } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { checkNames, invalidArgument } = require('./options.js');
 
 /** @typedef {(signal?: AbortSignal) => Promise<IteratorResult<any, undefined>>} Next receives the next message, or the end */
-/** @typedef {(message: any, signal: AbortSignal, written?: () => void) => Promise<void>} Send written: called as soon as the peer may receive it */
+/**
+ * @typedef {(message: any, signal: AbortSignal, written?: () => void) => Promise<void> | undefined} Send
+ *   Nothing if the message was sent at once. written: called as soon as the peer may receive it.
+ */
 
 /**
  * @param {import('../index.d.ts').Channel<any, any>} channel
@@ -42,14 +45,16 @@ function toDuplex(channel, next, send, options = {}) {
     },
     write(chunk, encoding, done) {
       const bytes = !objectMode && typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
-      isWritten = !objectMode && bytes.length === 0; // at the end of a request, Node's http writes such a chunk
-      if (isWritten) return finish(done);
-      sendAll(bytes).then(
-        () => finish(done),
-        (error) => {
-          if (isOver(error)) duplex.destroy(); // without the error, which only the callback of write() gets
-          finish(done, error);
-        },
+      let sent;
+      try {
+        sent = objectMode ? send(bytes, stop.signal, written) : sendParts(bytes, 0);
+      } catch (error) {
+        return fail(error, done);
+      }
+      if (sent === undefined) return finish(done); // Node calls what was passed to write() in the next tick
+      sent.then(
+        () => setImmediate(() => finish(done)),
+        (error) => fail(error, done),
       );
     },
     destroy(error, done) {
@@ -76,19 +81,27 @@ function toDuplex(channel, next, send, options = {}) {
     return stop.signal.aborted || (channel.state === 'closed' && error?.code === 'ERR_CLOSED');
   }
 
-  /** @param {(error?: any) => void} done @param {any} [error] */
+  /** @param {any} error @param {(error: any) => void} done */
+  function fail(error, done) {
+    if (isOver(error)) duplex.destroy(); // without the error, which only the callback of write() gets
+    nextTick(finish, done, error);
+  }
+
+  /**
+   * Called within the write, or outside of any other code, as for a socket (unless a write has failed). Node's http writes in a tick of its own what one of its
+   * messages got before: if the stream became empty between the two, nobody would tell the message that it may go on.
+   * @param {(error?: any) => void} done @param {any} [error]
+   */
   function finish(done, error) {
-    nextTick(() => {
-      isWritten = false;
-      const result = held;
-      held = null;
-      try {
-        done(error);
-      } finally {
-        // In the next tick: this one may have written an empty chunk, whose callback comes first, too. But no later write keeps it back.
-        if (result !== null) nextTick(push, result);
-      }
-    });
+    isWritten = false;
+    const result = held;
+    held = null;
+    try {
+      done(error);
+    } finally {
+      // In the next tick: this one may have written more, whose callbacks come first, too. But no later write keeps it back.
+      if (result !== null) nextTick(push, result);
+    }
   }
 
   /**
@@ -128,13 +141,15 @@ function toDuplex(channel, next, send, options = {}) {
     if (duplex.readableEncoding && !readableFlowing && duplex.readableLength === readableLength) duplex.read(0);
   }
 
-  /** @param {any} chunk */
-  async function sendAll(chunk) {
-    if (objectMode) return send(chunk, stop.signal, written);
-    for (let from = 0; from < chunk.length; from += maxBytes) {
-      const isLast = from + maxBytes >= chunk.length;
-      await send(chunk.subarray(from, from + maxBytes), stop.signal, isLast ? written : undefined);
+  /** @param {any} chunk @param {number} from @returns {Promise<void> | undefined} */
+  function sendParts(chunk, from) {
+    for (let at = from; at < chunk.length; at += maxBytes) {
+      const next = at + maxBytes;
+      const isLast = next >= chunk.length;
+      const sent = send(chunk.subarray(at, next), stop.signal, isLast ? written : undefined);
+      if (sent !== undefined) return isLast ? sent : sent.then(() => sendParts(chunk, next));
     }
+    return undefined;
   }
 }
 

@@ -1,7 +1,5 @@
 'use strict';
 // Streams over a channel: Node's Duplex and the web's readable and writable streams.
-const { createServer, get } = require('node:http');
-const { text } = require('node:stream/consumers');
 const { Worker } = require('node:worker_threads');
 const { rawPeer } = require('./raw-peer.js');
 const { closing, crossings, pair, pause, runScript } = require('./support.js');
@@ -174,19 +172,6 @@ test('the callbacks of what was written come before its answer', async () => {
   duplex.destroy();
   await worker.terminate();
   expect(early).toBe(0);
-});
-
-// Without destroySoon(), it only ended the streams, and nobody closed the channel.
-test('HTTP without keep-alive closes the channel after the response', async () => {
-  const [a, b] = await pair({ capacity: 65536 });
-  const body = 'hello '.repeat(50_000); // several rings
-  createServer((_, response) => response.end(body)).emit('connection', b.toDuplex());
-  const received = await new Promise((resolve, reject) => {
-    const near = /** @type {any} */ (a.toDuplex());
-    get({ createConnection: () => near }, (response) => resolve(text(response))).on('error', reject);
-  });
-  expect(received).toBe(body);
-  await Promise.all([a.closed, b.closed]);
 });
 
 test('a Duplex reads on after a listener has thrown, if the program goes on', async () => {

@@ -148,7 +148,7 @@ class Scene extends Holders {
   /** What the first argument of a call refers to: what it was then, since the number may have been given to something else. @param {Task} task @param {number} fd */
   firstOf({ pid, tid, call }, fd) {
     const entered = this.recorder.entered.get(tid);
-    if (entered?.name === call && entered.fds[0]?.fd === fd) return entered.objects[0];
+    if (entered?.name === call) return entered.fds[0]?.fd === fd ? entered.objects[0] : undefined; // select() begins with a number
     return this.recorder.descriptors.table(pid).get(fd)?.object;
   }
 
