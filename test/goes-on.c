@@ -1,6 +1,6 @@
 /*
  * For the tests of the tracer: programs that seem to be deadlocked, but go on by themselves a few seconds later.
- * `goes-on WHAT` exits with 0 then.
+ * `goes-on WHAT` exits with 0 then, or the signal ends it.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -223,14 +224,56 @@ static void selected(void) {
     check(select(timer + 1, &wanted, NULL, NULL, NULL) == 1, "select");
 }
 
+/* The kernel sends it a signal when its child writes, although it reads something else. */
+static void signalled(void) {
+    int ends[2], own[2];
+    check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && pipe(own) == 0, "pipe");
+    if (fork() == 0) {
+        close(own[0]);
+        close(own[1]);
+        sleep(SECONDS);
+        write_byte(ends[1]);
+        _exit(0);
+    }
+    fcntl(ends[0], F_SETOWN, getpid());
+    fcntl(ends[0], F_SETFL, O_ASYNC);
+    read_byte(own[0]); /* SIGIO ends it */
+}
+
+/* Datagrams that another process reads later take the room of what it sends to its child. */
+static void crowded(void) {
+    static char datagram[50000];
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof(sa_family_t);
+    int ends[2], other = socket(AF_UNIX, SOCK_DGRAM, 0);
+    check(bind(other, (struct sockaddr *)&name, length) == 0, "bind"); /* the kernel chooses a name */
+    length = sizeof name;
+    check(getsockname(other, (struct sockaddr *)&name, &length) == 0, "getsockname");
+    if (fork() == 0) {
+        sleep(SECONDS);
+        while (recv(other, datagram, sizeof datagram, MSG_DONTWAIT) > 0)
+            ;
+        _exit(0);
+    }
+    check(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) == 0, "socketpair");
+    while (sendto(ends[0], datagram, sizeof datagram, MSG_DONTWAIT, (struct sockaddr *)&name, length) > 0)
+        ;
+    if (fork() == 0) {
+        close(ends[0]);
+        _exit(recv(ends[1], datagram, sizeof datagram, 0) > 0 ? 0 : 1);
+    }
+    close(ends[1]);
+    check(send(ends[0], datagram, sizeof datagram, 0) > 0, "send");
+}
+
 int main(int argument_count, char **arguments) {
     static const struct {
         const char *name;
         void (*run)(void);
     } programs[] = {
-        {"renumbered", renumbered},   {"window", window},       {"forgotten", forgotten},
-        {"adopted", adopted},         {"in-flight", in_flight}, {"shut", shut},
-        {"same-memory", same_memory}, {"told", told_of},        {"selected", selected},
+        {"renumbered", renumbered}, {"window", window},       {"forgotten", forgotten},     {"adopted", adopted},
+        {"in-flight", in_flight},   {"shut", shut},           {"same-memory", same_memory}, {"told", told_of},
+        {"selected", selected},     {"signalled", signalled}, {"crowded", crowded},
     };
     for (size_t i = 0; argument_count == 2 && i < sizeof programs / sizeof *programs; i++) {
         if (strcmp(arguments[1], programs[i].name) == 0) {

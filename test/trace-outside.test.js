@@ -111,6 +111,8 @@ describeWhereAllowed('a program that goes on by itself a few seconds later is no
     ['a process that shares its memory wakes it', 'same-memory'],
     ['its handler is told of the end of a child that it has adopted', 'told'],
     ['it selects a timer', 'selected'],
+    ['a signal tells it that its child writes', 'signalled'],
+    ['datagrams that another process has not read take the room of its socket', 'crowded'],
   ];
   /** @type {Map<string, ReturnType<typeof recordProgram>>} */
   const recordings = new Map();

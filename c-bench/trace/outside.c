@@ -48,7 +48,7 @@ void print_signals(const struct tracee *tracee) {
 
 struct mapping {
     uint64_t first, end;
-    bool shared;
+    bool shared; /* a futex in it is that of the file: also in what is private, but cannot be written */
     unsigned int major, minor;
     unsigned long long inode;
     char path[256]; /* "" if it has none */
@@ -64,7 +64,7 @@ static bool parse_mapping(const char *line, struct mapping *mapping) {
         return false;
     mapping->first = from;
     mapping->end = to;
-    mapping->shared = mode[3] == 's';
+    mapping->shared = mode[3] == 's' || mode[1] != 'w';
     snprintf(mapping->path, sizeof mapping->path, "%.*s", (int)strcspn(line + at, "\n"), line + at);
     return true;
 }

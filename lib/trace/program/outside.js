@@ -18,6 +18,8 @@ const CLONE_THREAD = 0x10000n;
 const CLONE_NEWPID = 0x20000000n;
 const PR_SET_CHILD_SUBREAPER = 36;
 const NOTIFYING = [1024, 1026]; // F_SETLEASE, F_NOTIFY
+const F_SETFL = 4;
+const O_ASYNC = 0o20000;
 const NEW_LISTENER = 8;
 const MSG_PEEK = 2;
 const CLOSE_RANGE_UNSHARE = 2;
@@ -99,9 +101,11 @@ function isUnusual(name, args, flags) {
 const isHalfThread = (flags) =>
   (flags & (CLONE_VM | CLONE_FILES)) !== 0n && (flags & (CLONE_THREAD | CLONE_VFORK)) === 0n;
 
-/** Does the kernel act for others from now on: tell of what happens to files, or let another process answer calls? @param {string} name @param {string[]} args */
+/** Does the kernel act for others from now on: tell of what happens to files and queues, or let another process answer calls? @param {string} name @param {string[]} args */
 const asksKernel = (name, args) =>
   (name === 'fcntl' && NOTIFYING.includes(Number(args[1]))) ||
+  (name === 'fcntl' && Number(args[1]) === F_SETFL && (Number(args[2]) & O_ASYNC) !== 0) ||
+  name === 'mq_notify' ||
   (name === 'seccomp' && (Number(args[1]) & NEW_LISTENER) !== 0);
 
 class Outside {
@@ -155,6 +159,9 @@ class Outside {
    */
   learn({ pid, name, args, in: input, objects, result, known, madeObjects, received, sent }) {
     if (name === 'connect' && objects[0] !== undefined) this.connected(objects[0], result);
+    // What it sends to others, and they do not read, takes room from what it sends to its other end.
+    if (name === 'sendto' && objects[0] !== undefined && args[4] !== '0x0')
+      this.objects.list[objects[0]].outside = true;
     if (result.startsWith('-')) return;
     if (name === 'alarm' && args[0] === '0x0') this.timers.delete(pid);
     else if (name === 'timer_settime') this.posixTimers.add(pid);
