@@ -80,8 +80,11 @@ class Cursor {
   copy(target, targetStart = 0, start = 0, end = this.#length) {
     const bytes = this.#memory();
     if (!isUint8Array(target)) invalidArgument('target', 'a Uint8Array', target);
+    const { length } = target;
+    if (!Number.isInteger(targetStart) || targetStart < 0 || targetStart > length)
+      invalidArgument('targetStart', `an integer from 0 to ${length}`, targetStart);
     this.#check(start, end);
-    const count = Math.max(0, Math.min(end - start, target.length - targetStart));
+    const count = Math.min(end - start, length - targetStart);
     target.set(bytes.subarray(this.#from + start, this.#from + start + count), targetStart);
     return count;
   }

@@ -21,6 +21,8 @@ test('a cursor reads numbers, text and byte ranges in place', async () => {
     expect(part.toString('latin1', 1)).toBe('tex');
     expect(() => cursor.getUint8(40)).toThrow(RangeError);
     expect(() => cursor.copy(part, 0, 0, 41)).toThrow(crossings.CrossingsError);
+    for (const start of [-1, part.length + 1, 1.5, Number.NaN])
+      expect(() => cursor.copy(part, start)).toThrow(errorWith('ERR_INVALID_ARGUMENT'));
   });
   expect(found).toBe(true);
 });
