@@ -489,6 +489,25 @@ describeInBrowser('the benchmark page', () => {
     await one.close();
   });
 
+  test('the error of an address that was left meanwhile is not shown', async () => {
+    const one = await openPage(browser, lab, '/bench.html');
+    await one.route('**/api/runs/*', async (/** @type {any} */ route) => {
+      await one.evaluate(() => {
+        location.hash = '';
+      });
+      await route.continue();
+    });
+    await Promise.all([
+      one.waitForResponse((/** @type {any} */ response) => response.status() === 404),
+      one.evaluate((/** @type {string} */ address) => {
+        location.hash = address;
+      }, `run=00000000-0000-4000-8000-000000000001`),
+    ]);
+    await one.evaluate(() => fetch('/api/mechanisms').then((response) => response.text())); // after that answer
+    expect(await one.locator('#form-error').isVisible()).toBe(false);
+    await one.close();
+  });
+
   test('no error occurred on the way, and no request went to another host', () => {
     expect(page.troubles()).toEqual([]);
   });

@@ -480,6 +480,7 @@ class Channel {
     this.#cursor?.leave(); // the memory that it reads is released
     const sent = this.#connection.close();
     this.#arrivals.clear();
+    this.#outgoing.forget();
     this.#pump.run(); // no call is pending any more: leave the waiting phase
     return sent ?? Promise.resolve();
   }

@@ -46,6 +46,11 @@ class Outgoing {
     return bytes;
   }
 
+  /** The channel is closed, and the program may keep it. */
+  forget() {
+    this.#lastBytes = NO_BYTES;
+  }
+
   /** Send without waiting for room. @param {any} message @returns {boolean} */
   trySend(message) {
     const connection = this.#connection;

@@ -46,7 +46,7 @@ async function route() {
     if (id) answer = await call(`/api/runs/${encodeURIComponent(id)}`);
     else if (a) answer = await call(`/api/compare?${new URLSearchParams({ a, b })}`);
   } catch (error) {
-    report(/** @type {Error} */ (error));
+    if (location.hash === address) report(/** @type {Error} */ (error));
   }
   if (location.hash !== address) return; // the address has changed meanwhile
   if (answer?.kind && answer.kind !== 'bench') return location.replace(addressOf(answer.kind, answer.id));

@@ -9,6 +9,7 @@ import { named } from '../shared/mechanisms.js';
 const selected = new Set();
 /** @type {SavedRun[]} newest first */
 let runs = [];
+let listed = 0; // how often the list was fetched
 
 function showSelection() {
   byId('compare').disabled = selected.size !== 2;
@@ -55,9 +56,11 @@ function row({ id, startedAt, state, parameters, mechanisms }) {
   ];
 }
 
-/** Fetch the list and show it. */
+/** Fetch the list and show it, unless it is fetched again meanwhile. */
 export async function showSavedRuns() {
+  const mine = ++listed;
   const answer = await call('/api/runs');
+  if (mine !== listed) return;
   runs = answer.runs.filter((/** @type {SavedRun} */ { kind }) => kind === 'bench');
   for (const id of selected) if (!runs.some((run) => run.id === id)) selected.delete(id);
   byId('saved-runs').hidden = runs.length === 0;

@@ -58,7 +58,7 @@ async function route() {
   try {
     if (id) answer = await call(`/api/runs/${encodeURIComponent(id)}`);
   } catch (error) {
-    report(/** @type {Error} */ (error));
+    if (location.hash === address) report(/** @type {Error} */ (error));
   }
   if (location.hash !== address) return; // the address has changed meanwhile
   if (answer && answer.kind !== name) return location.replace(addressOf(answer.kind, answer.id));
@@ -88,8 +88,13 @@ function row({ id, startedAt, state, parameters, verdict }) {
   ];
 }
 
+let listed = 0; // how often the list of runs was fetched
+
+/** Fetch the list and show it, unless it is fetched again meanwhile. */
 async function showSavedRuns() {
+  const mine = ++listed;
   const { runs } = await call('/api/runs');
+  if (mine !== listed) return;
   const own = runs.filter((/** @type {ExperimentLine} */ { kind }) => kind === name);
   byId('saved-runs').hidden = own.length === 0;
   fillRows(byId('saved-rows'), own.map(row));

@@ -9,7 +9,7 @@ const { native } = require('../../lib/channel/native.js');
 const { AuthRingReader, AuthRingWriter } = require('../../lib/channel/ring-auth.js');
 const { channelPair } = require('../../lib/index.js');
 const { CAPACITY, rawPeer } = require('./raw-peer.js');
-const { pause } = require('./support.js');
+const { pause, runScript } = require('./support.js');
 const { root } = require('../support.js');
 
 const EMPTY = new Uint8Array(0);
@@ -202,4 +202,25 @@ test.each([2 ** 24, 2 ** 16])('the pages of a region are freed by another thread
   );
   expect(mapped.map(({ pid, tid }) => tid === pid)).toEqual([true, true]);
   expect(freed.map(({ pid, tid }) => tid === pid)).toEqual([false, false]);
+});
+
+test('a closed channel holds no message that it has sent', async () => {
+  const script = `
+    const { crossings } = require(${JSON.stringify(require.resolve('./transport.js'))});
+    (async () => {
+      const { channel, port } = crossings.channelPair();
+      const [a, b] = await Promise.all([channel, crossings.openChannel(port.take())]);
+      const sent = (() => {
+        const message = Buffer.alloc(100_000);
+        a.trySend(message);
+        return new WeakRef(message);
+      })();
+      await a.close();
+      await b.close();
+      await new Promise(setImmediate);
+      gc();
+      console.log(sent.deref() === undefined, a.state);
+    })();`;
+  const { status, output } = await runScript(script, ['--expose-gc']).ended;
+  expect({ status, output: output.trim() }).toEqual({ status: 0, output: 'true closed' });
 });
