@@ -77,12 +77,16 @@ class Outgoing {
     return turn.takeUnlessEnding() ? published : this.#pump.nextTurn();
   }
 
-  /** The same for a stream. Nothing to wait for, undefined, is what it gets most of the time. @type {import('./streams.js').Send} */
+  /**
+   * The same for a stream. It gets nothing to wait for, undefined, most of the time, and is told that the message was written before any
+   * reaction of a promise can publish it. So it is published at once.
+   * @type {import('./streams.js').Send}
+   */
   sendChunk(bytes, signal, written) {
     throwIfAborted(signal);
     if (!this.writeSoon(bytes, KIND.MESSAGE, 0)) return this.#waitForRoom(bytes, signal, written);
     written?.();
-    this.#written();
+    if (this.#connection.corked === 0) this.#connection.publish();
     return turn.takeUnlessEnding() ? undefined : this.#pump.nextTurn();
   }
 

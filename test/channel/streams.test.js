@@ -2,7 +2,7 @@
 // Streams over a channel: Node's Duplex and the web's readable and writable streams.
 const { Worker } = require('node:worker_threads');
 const { rawPeer } = require('./raw-peer.js');
-const { closing, crossings, pair, pause, runScript } = require('./support.js');
+const { closing, crossings, newPath, pair, pause, runScript } = require('./support.js');
 const { message } = require('./numbered-messages.js');
 
 test.each([true, false])(
@@ -173,6 +173,25 @@ test('the callbacks of what was written come before its answer', async () => {
   await worker.terminate();
   expect(early).toBe(0);
 });
+
+test.each(['write', 'end'])(
+  'what was passed to %s() reaches the peer, although the callback kills the process',
+  async (call) => {
+    const path = newPath();
+    const server = closing(await crossings.listen(path));
+    const script = `
+    const { crossings } = require(${transport});
+    crossings.connect(${JSON.stringify(path)}).then((channel) => {
+      const duplex = channel.toDuplex();
+      setImmediate(() => duplex.${call}('bye', () => process.kill(process.pid, 'SIGKILL')));
+    });`;
+    const { ended } = runScript(script);
+    const channel = closing(await server.accept());
+    expect(await channel.receive()).toEqual(Buffer.from('bye'));
+    await expect(channel.receive()).rejects.toMatchObject({ code: 'ERR_PEER_DIED' });
+    await ended;
+  },
+);
 
 test('a Duplex reads on after a listener has thrown, if the program goes on', async () => {
   const script = `
