@@ -218,6 +218,7 @@ class RunStore {
       this.read(id);
     } catch (error) {
       if (!(error instanceof HttpError)) throw error;
+      this.#lines.delete(id); // what was there before
     }
   }
 

@@ -2,7 +2,7 @@
 // The folder of the lab's runs, when somebody else has filled it: with files that are large where the list is made of them, and
 // with more files than anybody reads.
 const { spawnSync } = require('node:child_process');
-const { mkdirSync, mkdtempSync, rmSync, writeFileSync } = require('node:fs');
+const { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { setImmediate: nextTurn } = require('node:timers/promises');
@@ -136,6 +136,16 @@ test('a run that cannot be read for want of descriptors is read once there are s
     encoding: 'utf8',
   });
   expect(stdout).toBe(`503 ERR_READ\n503 ERR_READ\n${idOf(1)} 1\n`);
+});
+
+test('the list leaves out what cannot be read now, although it could be read before', async () => {
+  const path = join(folder, `${idOf(1)}.json`);
+  writeFileSync(path, JSON.stringify({ ...bench(), id: idOf(1) }));
+  const store = storeHere();
+  expect(await store.list()).toHaveLength(1);
+  rmSync(path);
+  symlinkSync('/proc/self/mem', path); // whose first page cannot be read: an error that may pass
+  expect(await store.list()).toEqual([]);
 });
 
 // Each list after a removal read all files again, beside the others.
