@@ -18,7 +18,8 @@
  * malloc().
  *
  * Cancellation: pthread_cancel() ends a call only while it waits, and before anything is sent, received or accepted.
- * The channel or the server can still be used. Opening a channel cannot be canceled once there is a peer.
+ * The channel or the server can still be used. Opening a channel cannot be canceled once there is a peer. A thread must
+ * not call these functions while its cancelability type is asynchronous (POSIX allows that for three functions only).
  *
  * fork(): channels and servers belong to the process that opened them. A child may only call crossings_close() and
  * crossings_unlisten(), which release its copies and leave the parent's alone. While a child keeps its copy of a

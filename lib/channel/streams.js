@@ -4,9 +4,12 @@
 const { Duplex } = require('node:stream');
 const { ReadableStream, WritableStream } = require('node:stream/web');
 const { isUint8Array } = require('node:util').types;
+const { markAsUntransferable } = require('node:worker_threads');
 const { nextTick, setImmediate } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { checkNames, invalidArgument } = require('./options.js');
+
+const PIECE_BYTES = 64 * 1024; // as large as what a socket delivers: Node's http works through a chunk before it asks for a pause
 
 /** @typedef {(signal?: AbortSignal) => Promise<IteratorResult<any, undefined>>} Next receives the next message, or the end */
 /**
@@ -28,15 +31,18 @@ function toDuplex(channel, next, send, options = {}) {
   const maxBytes = channel.maxMessageBytes;
   let isWritten = false; // the peer may have received what is being written, whose callback was not called yet
   /** @type {IteratorResult<any, undefined> | null} what has arrived meanwhile */ let held = null;
+  /** @type {Uint8Array | null} what is left of a large message */ let rest = null;
   const written = () => {
     isWritten = true;
   };
   const duplex = new Duplex({
     objectMode,
     autoDestroy: true,
-    // Nothing is read ahead: destroy() would discard it, for example when the peer has died.
-    readableHighWaterMark: 0,
+    // The next message is received only after the last one was taken: destroy() would discard it, for example when the peer has died.
+    // But not 0: read() would not ask for the next one when it returns the last one.
+    readableHighWaterMark: 1,
     read() {
+      if (rest !== null) return void setImmediate(() => pushPiece(rest)); // in a turn of its own: there may be thousands
       next(stop.signal).then(
         // Not in the promise's reaction: an error thrown by a listener would become an unhandled rejection.
         (result) => nextTick(deliver, result),
@@ -122,7 +128,15 @@ function toDuplex(channel, next, send, options = {}) {
     else if (value === null || value === undefined) duplex.destroy(notStreamable(value));
     // In byte mode, skip empty messages: push() of an empty chunk would end the current read without data.
     else if (!objectMode && isEmpty(value)) duplex._read(0);
+    else if (!objectMode && isLarge(value)) pushPiece(toBytes(value));
     else pushChunk(value);
+  }
+
+  /** @param {Uint8Array | null} bytes */
+  function pushPiece(bytes) {
+    if (bytes === null || duplex.destroyed) return;
+    rest = bytes.length > PIECE_BYTES ? bytes.subarray(PIECE_BYTES) : null;
+    pushChunk(bytes.subarray(0, PIECE_BYTES));
   }
 
   /** @param {any} chunk */
@@ -155,6 +169,16 @@ function toDuplex(channel, next, send, options = {}) {
 
 /** @param {unknown} value */
 const isEmpty = (value) => value === '' || (isUint8Array(value) && value.length === 0);
+
+/** @param {any} value */
+const isLarge = (value) => (typeof value === 'string' || isUint8Array(value)) && value.length > PIECE_BYTES;
+
+/** The bytes of a large message, which is pushed in pieces: to transfer one of them must not detach the others. @param {Uint8Array | string} value */
+function toBytes(value) {
+  const bytes = typeof value === 'string' ? Buffer.from(value) : value;
+  markAsUntransferable(bytes.buffer);
+  return bytes;
+}
 
 /** @param {null | undefined} value */
 function notStreamable(value) {

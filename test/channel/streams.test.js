@@ -1,5 +1,6 @@
 'use strict';
 // Streams over a channel: Node's Duplex and the web's readable and writable streams.
+const { randomBytes } = require('node:crypto');
 const { Worker } = require('node:worker_threads');
 const { rawPeer } = require('./raw-peer.js');
 const { closing, crossings, newPath, pair, pause, runScript } = require('./support.js');
@@ -210,7 +211,9 @@ test('a Duplex reads on after a listener has thrown, if the program goes on', as
         throw new Error('mine');
       });
       for (const word of ['one', 'two', 'three']) {
+        far.pause();
         near.write(word);
+        setTimeout(() => far.resume(), word === 'two' ? 20 : 0); // so that it waits in the stream, or not
         while (!received.endsWith(word + '!')) await new Promise(setImmediate);
       }
       console.log(received);
@@ -218,4 +221,43 @@ test('a Duplex reads on after a listener has thrown, if the program goes on', as
       far.destroy();
     })();`;
   expect(await runScript(script).ended).toEqual({ status: 0, signal: null, output: 'one!two!three!\n' });
+});
+
+test.each([true, false])(
+  'a program that reads once for each readable event gets everything (objectMode: %s)',
+  async (objectMode) => {
+    const [a, b] = await pair();
+    const duplex = b.toDuplex({ objectMode });
+    let received = '';
+    duplex.on('readable', () => {
+      received += duplex.read() ?? '';
+    });
+    for (const word of ['one', 'two', 'three']) {
+      a.trySend(word);
+      while (!received.endsWith(word)) await new Promise(setImmediate);
+    }
+    expect(received).toBe('onetwothree');
+  },
+);
+
+test('a large message comes in pieces, and no more of them after pause()', async () => {
+  const [a, b] = await pair({ capacity: 4 << 20 });
+  const message = randomBytes(1_000_000);
+  const duplex = b.toDuplex();
+  const pieces = /** @type {Buffer[]} */ ([]);
+  duplex.on('data', (/** @type {Buffer} */ piece) => {
+    pieces.push(piece);
+    duplex.pause();
+  });
+  a.trySend(message);
+  while (pieces.length === 0) await new Promise(setImmediate);
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  expect(pieces).toHaveLength(1);
+  for (let bytes = pieces[0].length; bytes < message.length; bytes += pieces[pieces.length - 1].length) {
+    const { length } = pieces;
+    duplex.resume();
+    while (pieces.length === length) await new Promise(setImmediate);
+  }
+  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(65536);
+  expect(Buffer.concat(pieces).equals(message)).toBe(true);
 });

@@ -20,6 +20,7 @@ const PR_SET_CHILD_SUBREAPER = 36;
 const NOTIFYING = [1024, 1026]; // F_SETLEASE, F_NOTIFY
 const F_SETFL = 4;
 const O_ASYNC = 0o20000;
+const FIOASYNC = 0x5452;
 const NEW_LISTENER = 8;
 const MSG_PEEK = 2;
 const CLOSE_RANGE_UNSHARE = 2;
@@ -105,6 +106,7 @@ const isHalfThread = (flags) =>
 const asksKernel = (name, args) =>
   (name === 'fcntl' && NOTIFYING.includes(Number(args[1]))) ||
   (name === 'fcntl' && Number(args[1]) === F_SETFL && (Number(args[2]) & O_ASYNC) !== 0) ||
+  (name === 'ioctl' && Number(args[1]) === FIOASYNC) ||
   name === 'mq_notify' ||
   (name === 'seccomp' && (Number(args[1]) & NEW_LISTENER) !== 0);
 
