@@ -182,7 +182,7 @@ test.each(['write', 'end'])(
     const server = closing(await crossings.listen(path));
     const script = `
     const { crossings } = require(${transport});
-    crossings.connect(${JSON.stringify(path)}).then((channel) => {
+    crossings.connect(${JSON.stringify(path)}, ${JSON.stringify({ transport: process.env.CROSSINGS_TEST_TRANSPORT })}).then((channel) => {
       const duplex = channel.toDuplex();
       setImmediate(() => duplex.${call}('bye', () => process.kill(process.pid, 'SIGKILL')));
     });`;
