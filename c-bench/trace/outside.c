@@ -48,7 +48,7 @@ void print_signals(const struct tracee *tracee) {
 
 struct mapping {
     uint64_t first, end;
-    bool shared; /* a futex in it is that of the file: also in what is private, but cannot be written */
+    bool by_file; /* a futex in it is that of the file: in what is shared, or private and cannot be written */
     unsigned int major, minor;
     unsigned long long inode;
     char path[256]; /* "" if it has none */
@@ -64,7 +64,7 @@ static bool parse_mapping(const char *line, struct mapping *mapping) {
         return false;
     mapping->first = from;
     mapping->end = to;
-    mapping->shared = mode[3] == 's' || mode[1] != 'w';
+    mapping->by_file = mode[3] == 's' || mode[1] != 'w';
     snprintf(mapping->path, sizeof mapping->path, "%.*s", (int)strcspn(line + at, "\n"), line + at);
     return true;
 }
@@ -90,7 +90,7 @@ static bool maps_file(const char *pid, const struct mapping *wanted) {
     FILE *file = fopen(path, "re");
     struct mapping mapping;
     while (file && !found && may_look() && fgets(line, sizeof line, file))
-        found = parse_mapping(line, &mapping) && mapping.shared && mapping.inode == wanted->inode &&
+        found = parse_mapping(line, &mapping) && mapping.by_file && mapping.inode == wanted->inode &&
                 mapping.major == wanted->major && mapping.minor == wanted->minor;
     if (file)
         fclose(file);
@@ -185,9 +185,9 @@ void print_sharing(const struct tracee *tracee, uint64_t address) {
             return;
         /* Not found because this snapshot looks at no more, or may not (PR_SET_DUMPABLE): it may be shared with
          * anybody. */
-        mapping = (struct mapping){.shared = true, .path = "/dev/zero"};
+        mapping = (struct mapping){.by_file = true, .path = "/dev/zero"};
     }
-    if (!mapping.shared || mapping.path[0] != '/')
+    if (!mapping.by_file || mapping.path[0] != '/')
         return;
     size_t length = strlen(mapping.path), suffix = sizeof " (deleted)" - 1;
     bool removed = length > suffix && strcmp(mapping.path + length - suffix, " (deleted)") == 0;

@@ -78,8 +78,8 @@ class Outgoing {
   }
 
   /**
-   * The same for a stream. It gets nothing to wait for, undefined, most of the time, and is told that the message was written before any
-   * reaction of a promise can publish it. So it is published at once.
+   * The same for a stream. Most of the time there is nothing to wait for, and Node calls the write's callback before any reaction of a
+   * promise, which would publish what send() holds back. So the message is published at once.
    * @type {import('./streams.js').Send}
    */
   sendChunk(bytes, signal, written) {

@@ -94,8 +94,9 @@ function toDuplex(channel, next, send, options = {}) {
   }
 
   /**
-   * Called within the write, or outside of any other code, as for a socket (unless a write has failed). Node's http writes in a tick of its own what one of its
-   * messages got before: if the stream became empty between the two, nobody would tell the message that it may go on.
+   * Called within the write, or outside of any other code, as for a socket (unless a write has failed). Node's http writes in a tick of
+   * its own what one of its messages got before: if the stream became empty between the two, nobody would tell the message that it may
+   * go on.
    * @param {(error?: any) => void} done @param {any} [error]
    */
   function finish(done, error) {
