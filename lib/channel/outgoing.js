@@ -87,7 +87,7 @@ class Outgoing {
     if (!this.writeSoon(bytes, KIND.MESSAGE, 0)) return this.#waitForRoom(bytes, signal, written);
     written?.();
     if (this.#connection.corked === 0) this.#connection.publish();
-    return turn.takeUnlessEnding() ? undefined : this.#pump.nextTurn();
+    return turn.takeUnlessEnding() || this.#connection.isExiting ? undefined : this.#pump.nextTurn();
   }
 
   /**

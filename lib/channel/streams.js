@@ -6,6 +6,7 @@ const { ReadableStream, WritableStream } = require('node:stream/web');
 const { isUint8Array } = require('node:util').types;
 const { markAsUntransferable } = require('node:worker_threads');
 const { nextTick, setImmediate } = require('./clock.js');
+const { atExit } = require('./connections.js');
 const { CrossingsError } = require('./errors.js');
 const { checkNames, invalidArgument } = require('./options.js');
 
@@ -32,9 +33,6 @@ function toDuplex(channel, next, send, options = {}) {
   let isWritten = false; // the peer may have received what is being written, whose callback was not called yet
   /** @type {IteratorResult<any, undefined> | null} what has arrived meanwhile */ let held = null;
   /** @type {Uint8Array | null} what is left of a large message */ let rest = null;
-  const written = () => {
-    isWritten = true;
-  };
   const duplex = new Duplex({
     objectMode,
     autoDestroy: true,
@@ -51,17 +49,7 @@ function toDuplex(channel, next, send, options = {}) {
     },
     write(chunk, encoding, done) {
       const bytes = !objectMode && typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
-      let sent;
-      try {
-        sent = objectMode ? send(bytes, stop.signal, written) : sendParts(bytes, 0);
-      } catch (error) {
-        return fail(error, done);
-      }
-      if (sent === undefined) return finish(done); // Node calls what was passed to write() in the next tick
-      sent.then(
-        () => setImmediate(() => finish(done)),
-        (error) => fail(error, done),
-      );
+      sendRest(bytes, 0, done);
     },
     destroy(error, done) {
       stop.abort();
@@ -156,16 +144,49 @@ function toDuplex(channel, next, send, options = {}) {
     if (duplex.readableEncoding && !readableFlowing && duplex.readableLength === readableLength) duplex.read(0);
   }
 
-  /** @param {any} chunk @param {number} from @returns {Promise<void> | undefined} */
-  function sendParts(chunk, from) {
-    for (let at = from; at < chunk.length; at += maxBytes) {
+  /**
+   * Sends what is left of a chunk, in messages that the ring can hold, and calls back.
+   * @param {any} chunk @param {number} from @param {(error?: any) => void} done
+   */
+  function sendRest(chunk, from, done) {
+    const size = objectMode ? 1 : chunk.length;
+    for (let at = from; at < size; at += maxBytes) {
       const next = at + maxBytes;
-      const isLast = next >= chunk.length;
-      const sent = send(chunk.subarray(at, next), stop.signal, isLast ? written : undefined);
-      if (sent !== undefined) return isLast ? sent : sent.then(() => sendParts(chunk, next));
+      const isLast = next >= size;
+      let isPublished = false;
+      let sent;
+      try {
+        sent = send(objectMode ? chunk : chunk.subarray(at, next), stop.signal, () => {
+          isPublished = true;
+          isWritten = isLast;
+        });
+      } catch (error) {
+        return fail(error, done);
+      }
+      if (sent === undefined) continue;
+      const goOn = isLast ? () => finish(done) : () => sendRest(chunk, next, done);
+      return goOnAfter(sent, isPublished ? once(goOn) : goOn, done);
     }
-    return undefined;
+    finish(done); // Node calls what was passed to write() in the next tick
   }
+
+  /** @param {Promise<void>} sent @param {() => void} goOn outside of any other code @param {(error: any) => void} done */
+  function goOnAfter(sent, goOn, done) {
+    sent.then(
+      () => setImmediate(goOn),
+      (error) => fail(error, done),
+    );
+  }
+}
+
+/**
+ * What is called in the next turn. If the process exits before, it is called then: send() sends all that has room, and so does a net.Socket.
+ * @param {() => void} goOn
+ */
+function once(goOn) {
+  const called = () => void (atExit.delete(called) && goOn());
+  atExit.add(called);
+  return called;
 }
 
 /** @param {unknown} value */

@@ -194,6 +194,31 @@ test.each(['write', 'end'])(
   },
 );
 
+test.each([
+  ['just before process.exit()', 'writes(); process.exit();'],
+  ["in a listener of 'exit'", "process.on('exit', writes); process.exit();"],
+])('what is written %s reaches the peer, although the turn is over', async (_when, ends) => {
+  const path = newPath();
+  const server = closing(await crossings.listen(path));
+  const script = `
+    const { crossings } = require(${transport});
+    crossings.connect(${JSON.stringify(path)}, ${JSON.stringify({ transport: process.env.CROSSINGS_TEST_TRANSPORT })}).then((channel) => {
+      const duplex = channel.toDuplex();
+      const writes = () => {
+        for (let n = 1; n <= 5; n++) duplex.write(String(n));
+      };
+      setImmediate(() => {
+        duplex.write('0');
+        for (const end = performance.now() + 5; performance.now() < end; );
+        ${ends}
+      });
+    });`;
+  const { ended } = runScript(script);
+  const channel = closing(await server.accept());
+  for (let n = 0; n <= 5; n++) expect(await channel.receive()).toEqual(Buffer.from(String(n)));
+  await ended;
+});
+
 test('a Duplex reads on after a listener has thrown, if the program goes on', async () => {
   const script = `
     const { crossings } = require(${transport});
