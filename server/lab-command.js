@@ -100,9 +100,19 @@ async function writeCopy(folder, runs, signal, report) {
   report(`${path}: ${files} files, ${(bytes / 1e6).toFixed(1)} MB. Any web server can serve them, below any path.`);
 }
 
+/**
+ * With the class Request, which streams of events need, Node 20 and 22 load a parser for fetch(), in WebAssembly. It reserves 10 GB of
+ * addresses; where they are limited (ulimit -v), it fails, and nothing in Node catches that. The lab does not call fetch().
+ * @param {unknown} error @throws every other one
+ */
+function goOnWithoutFetch(error) {
+  if (!(error instanceof RangeError && error.message.startsWith('WebAssembly'))) throw error;
+}
+
 /** @param {{port?: number, open: boolean, data?: string, allowEmbedding?: string[], export?: string}} options @param {AbortSignal} signal */
 async function lab(options, signal) {
   endBySignalInTerminal(signal);
+  process.on('unhandledRejection', goOnWithoutFetch);
   const report = printer(2, signal);
   if (options.export !== undefined) return writeCopy(options.export, options.data, signal, report);
   const { whyNoPrograms } = require('./server.js');

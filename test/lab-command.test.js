@@ -42,8 +42,12 @@ test('a signal ends the start of a server', async () => {
 });
 
 /** Start it and wait for its address. @param {string[]} args */
-async function startLab(...args) {
-  const child = start(process.execPath, [join(root, 'server', 'cli.js'), 'lab', '--data', folder, ...args]);
+const startLab = (...args) => startLabIn('', ...args);
+
+/** Likewise. @param {string} limits a command of the shell, such as 'ulimit -v 6000000' @param {string[]} args */
+async function startLabIn(limits, ...args) {
+  const command = [process.execPath, join(root, 'server', 'cli.js'), 'lab', '--data', folder, ...args];
+  const child = start('sh', ['-c', `${limits}\nexec "$@"`, 'sh', ...command]);
   leftOpen.push(() => child.kill('SIGKILL'));
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -162,6 +166,17 @@ describe('during a run,', () => {
     await untilNothingIsLeft(before);
     expect(readdirSync(folder)).toEqual([]);
   });
+});
+
+test('a run can be followed where addresses are limited', async () => {
+  // Less than the parser for fetch() reserves, which Node loads with the class Request.
+  const { child, output, ended, ask, events } = await startLabIn('ulimit -v 6000000', '--port', '0');
+  const { body } = await ask('/api/runs', { method: 'POST', body: { ...LONG, messages: 1000, effort: 'quick' } });
+  expect((await events(body.id)).at(-1)).toMatchObject({ event: 'done' });
+  child.kill('SIGTERM');
+  expect(await ended).toBe(143);
+  expect(output.stderr.replace(/^\{"level":30.*\n/gm, '')).toBe(''); // nothing but its log
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
 });
 
 describe('a port in use', () => {
