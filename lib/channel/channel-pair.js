@@ -111,7 +111,7 @@ function channelPair(options) {
  * @returns {number}
  */
 function claim(fd) {
-  const expected = 'a file descriptor that channelPair() made, or a ticket of port.take()';
+  const expected = 'a file descriptor that channelPair() made, or a ticket of port.take(), as a number';
   if (!Number.isSafeInteger(fd) || Number(fd) < 0) invalidArgument('fd', expected, fd);
   if (Number(fd) >= FIRST_SOCKET_TICKET)
     throw new CrossingsError(

@@ -105,7 +105,7 @@ class Objects {
     this.awaited = new Map();
     /** Listening sockets by their address. @type {Map<string, number>} */
     this.listeners = new Map();
-    /** Sockets that take datagrams from any process that knows their name. @type {Set<number>} */
+    /** Sockets of datagrams: each may come from anybody, and go to anybody, whose unread ones take its room. @type {Set<number>} */
     this.mailboxes = new Set();
     /** Sockets whose calls have a time limit. @type {Set<number>} */
     this.timed = new Set();
@@ -175,7 +175,7 @@ class Objects {
     if (local) object.local = printable(local);
     if (remote) object.remote = printable(remote);
     if (limited) this.timed.add(id);
-    if (kind === SOCK_DGRAM && local) this.mailboxes.add(id);
+    if (kind === SOCK_DGRAM) this.mailboxes.add(id);
     if (listens) {
       object.listens = true;
       if (local) this.listeners.set(local, id);

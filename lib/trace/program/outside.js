@@ -161,9 +161,6 @@ class Outside {
    */
   learn({ pid, name, args, in: input, objects, result, known, madeObjects, received, sent }) {
     if (name === 'connect' && objects[0] !== undefined) this.connected(objects[0], result);
-    // What it sends to others, and they do not read, takes room from what it sends to its other end.
-    if (name === 'sendto' && objects[0] !== undefined && args[4] !== '0x0')
-      this.objects.list[objects[0]].outside = true;
     if (result.startsWith('-')) return;
     if (name === 'alarm' && args[0] === '0x0') this.timers.delete(pid);
     else if (name === 'timer_settime') this.posixTimers.add(pid);
