@@ -398,7 +398,14 @@ class Channel {
   toDuplex(options) {
     if (this.#connection.state === CLOSED) this.#connection.throwError();
     const next = (/** @type {AbortSignal | undefined} */ signal) => this.#incoming.next(signal);
-    const stream = toDuplex(/** @type {any} */ (this), next, (...parts) => this.#sendChunk(...parts), options);
+    const nextTurn = () => this.#pump.nextTurn();
+    const stream = toDuplex(
+      /** @type {any} */ (this),
+      next,
+      (...parts) => this.#sendChunk(...parts),
+      nextTurn,
+      options,
+    );
     this.#streams.add(stream);
     return stream.once('close', () => this.#streams.delete(stream));
   }

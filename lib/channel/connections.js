@@ -13,8 +13,6 @@ const SEND_MS = 0.1;
 /** @type {Set<Connection>} */
 const open = new Set();
 let exiting = false;
-/** @type {Set<() => void>} what goes on in the next turn, unless the process exits before: then it is called at once */
-const atExit = new Set();
 /** @type {Set<Connection>} whose doorbells are rung in later turns */
 const putOff = new Set();
 
@@ -65,11 +63,7 @@ function ringAtEnd() {
 function publishAtExit() {
   exiting = true;
   while (ringOne());
-  try {
-    for (const goOn of [...atExit]) goOn(); // calls the program's code
-  } finally {
-    for (const connection of open) connection.sendAtExit();
-  }
+  for (const connection of open) connection.sendAtExit();
 }
 
 let rotation = 0;
@@ -124,7 +118,6 @@ module.exports = {
   SEND_MS,
   add,
   areUnrung,
-  atExit,
   isExiting,
   looped,
   otherThan,

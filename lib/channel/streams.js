@@ -6,7 +6,6 @@ const { ReadableStream, WritableStream } = require('node:stream/web');
 const { isUint8Array } = require('node:util').types;
 const { markAsUntransferable } = require('node:worker_threads');
 const { nextTick, setImmediate } = require('./clock.js');
-const { atExit } = require('./connections.js');
 const { CrossingsError } = require('./errors.js');
 const { checkNames, invalidArgument } = require('./options.js');
 
@@ -22,9 +21,10 @@ const PIECE_BYTES = 64 * 1024; // as large as what a socket delivers: Node's htt
  * @param {import('../index.d.ts').Channel<any, any>} channel
  * @param {Next} next
  * @param {Send} send
+ * @param {() => Promise<void>} nextTurn fulfilled in the next turn of the event loop
  * @param {{objectMode?: boolean}} [options]
  */
-function toDuplex(channel, next, send, options = {}) {
+function toDuplex(channel, next, send, nextTurn, options = {}) {
   checkNames(options, ['objectMode']);
   const { objectMode = false } = options;
   if (typeof objectMode !== 'boolean') invalidArgument('objectMode', 'true or false', objectMode);
@@ -33,6 +33,7 @@ function toDuplex(channel, next, send, options = {}) {
   let isWritten = false; // the peer may have received what is being written, whose callback was not called yet
   /** @type {IteratorResult<any, undefined> | null} what has arrived meanwhile */ let held = null;
   /** @type {Uint8Array | null} what is left of a large message */ let rest = null;
+  /** @type {any} why nothing more arrives, while there is something left to read */ let failure = null;
   const duplex = new Duplex({
     objectMode,
     autoDestroy: true,
@@ -40,11 +41,11 @@ function toDuplex(channel, next, send, options = {}) {
     // But not 0: read() would not ask for the next one when it returns the last one.
     readableHighWaterMark: 1,
     read() {
-      if (rest !== null) return void setImmediate(() => pushPiece(rest)); // in a turn of its own: there may be thousands
+      if (rest !== null) return void nextTurn().then(() => nextTick(pushPiece, rest)); // there may be thousands
       next(stop.signal).then(
         // Not in the promise's reaction: an error thrown by a listener would become an unhandled rejection.
         (result) => nextTick(deliver, result),
-        (error) => this.destroy(isOver(error) ? undefined : error),
+        failRead,
       );
     },
     write(chunk, encoding, done) {
@@ -60,15 +61,49 @@ function toDuplex(channel, next, send, options = {}) {
     },
   });
 
-  // A method of net.Socket. Node's http calls it after the last message of a connection; where there is none, it calls end(), which closes
-  // only one direction.
+  const readable = duplex.read;
   return Object.assign(duplex, {
+    /** @param {number} [size] */
+    read(size) {
+      let isRead = false;
+      let isEmpty = false;
+      try {
+        const chunk = readable.call(duplex, size);
+        isRead = true;
+        isEmpty = duplex.readableLength === 0 || (chunk === null && size !== 0);
+        return chunk;
+      } finally {
+        if (!isRead)
+          nextTick(flow); // a listener of 'data' has thrown, and Node leaves its loop over what has arrived
+        else if (isEmpty && failure !== null) nextTick(() => duplex.destroy(failure));
+      }
+    },
+    // A method of net.Socket. Node's http calls it after the last message of a connection; where there is none, it calls end(), which
+    // closes only one direction.
     destroySoon() {
       if (duplex.writableFinished) return void duplex.destroy();
       duplex.once('finish', () => duplex.destroy());
       duplex.end();
     },
   });
+
+  function flow() {
+    while (duplex.readableFlowing && duplex.read() !== null);
+  }
+
+  /**
+   * Nothing more can be received. Something may be left to read that was received before: after unshift(), or after read(n), for which
+   * Node raises the high-water mark. destroy() would discard it.
+   * @param {any} error
+   */
+  function failRead(error) {
+    if (isOver(error)) duplex.destroy();
+    else if (duplex.readableLength === 0) duplex.destroy(error);
+    else {
+      failure = error;
+      nextTick(() => duplex.destroyed || duplex.emit('readable')); // to a reader that waits for more than that
+    }
+  }
 
   /** Has this side ended what was in progress, by destroy() or by close() of the channel? Then it has not failed. @param {any} error */
   function isOver(error) {
@@ -153,11 +188,9 @@ function toDuplex(channel, next, send, options = {}) {
     for (let at = from; at < size; at += maxBytes) {
       const next = at + maxBytes;
       const isLast = next >= size;
-      let isPublished = false;
       let sent;
       try {
         sent = send(objectMode ? chunk : chunk.subarray(at, next), stop.signal, () => {
-          isPublished = true;
           isWritten = isLast;
         });
       } catch (error) {
@@ -165,7 +198,7 @@ function toDuplex(channel, next, send, options = {}) {
       }
       if (sent === undefined) continue;
       const goOn = isLast ? () => finish(done) : () => sendRest(chunk, next, done);
-      return goOnAfter(sent, isPublished ? once(goOn) : goOn, done);
+      return goOnAfter(sent, goOn, done);
     }
     finish(done); // Node calls what was passed to write() in the next tick
   }
@@ -177,16 +210,6 @@ function toDuplex(channel, next, send, options = {}) {
       (error) => fail(error, done),
     );
   }
-}
-
-/**
- * What is called in the next turn. If the process exits before, it is called then: send() sends all that has room, and so does a net.Socket.
- * @param {() => void} goOn
- */
-function once(goOn) {
-  const called = () => void (atExit.delete(called) && goOn());
-  atExit.add(called);
-  return called;
 }
 
 /** @param {unknown} value */

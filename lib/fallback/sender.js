@@ -2,6 +2,7 @@
 // Moves what this side has published from its own region into the socket: frames, the read position, and the end. At most one chunk
 // is on its way at a time, so nothing grows if the peer does not read; frames wait in the ring, and its writer sees that it is full.
 const { now } = require('../channel/clock.js');
+const { isExiting } = require('../channel/connections.js');
 const {
   CLOSED_WORD,
   FRAME_HEADER_BYTES,
@@ -84,7 +85,8 @@ class Sender {
 
   /** Send what is published, as far as the kernel takes it now and the turn's budget allows. The rest follows later. */
   flush() {
-    if (!this.#isDelayed) this.#send((bytes) => this.#isFree(bytes) || takeUnlessEnding());
+    if (isExiting()) this.sendAtExit();
+    else if (!this.#isDelayed) this.#send((bytes) => this.#isFree(bytes) || takeUnlessEnding());
   }
 
   /**

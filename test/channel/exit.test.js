@@ -2,10 +2,10 @@
 // How the end of a process treats what was sent in its last tick.
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
-const { mkdtempSync, readdirSync, rmSync } = require('node:fs');
+const { mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const { channelPair, openChannel } = require('../../lib/index.js');
+const { channelPair, listen, openChannel } = require('../../lib/index.js');
 const { closing, library, newPath, runScript, success } = require('./support.js');
 
 test('what was sent in the tick that calls process.exit() is published', async () => {
@@ -32,6 +32,41 @@ test('what was sent in the tick that calls process.exit() is published', async (
     })();`;
   expect(await runScript(script).ended).toEqual(success);
 });
+
+test.each(['shared-memory', 'socket'])(
+  "over %s, a listener of 'exit' can send, however much was sent in that turn",
+  async (transport) => {
+    const options = JSON.stringify({ transport });
+    const path = newPath();
+    const server = closing(await listen(path, { transport: /** @type {any} */ (transport) }));
+    const counter = `${path}-received`;
+    writeFileSync(counter, '0');
+    const { ended } = runScript(`
+      const { connect } = require(${library});
+      const { readFileSync } = require('node:fs');
+      connect(${JSON.stringify(path)}, ${options}).then((channel) => {
+        const sleep = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+        process.on('exit', () => {
+          for (let n = 0; n < 3; n++) channel.send(String(n));
+        });
+        setImmediate(() => {
+          for (let n = 1; n <= 12; n++) {
+            channel.trySend(Buffer.alloc(30_000));
+            if (n <= 8) while (Number(readFileSync(${JSON.stringify(counter)})) < n) sleep(); // so that the kernel has room
+          }
+          process.exit();
+        });
+      });`);
+    const channel = closing(await server.accept());
+    const received = [];
+    try {
+      for await (const { length } of channel) writeFileSync(counter, String(received.push(length)));
+    } catch {} // it has exited
+    expect(received.slice(-4)).toEqual([30_000, 1, 1, 1]);
+    await ended;
+    rmSync(counter);
+  },
+);
 
 // The file was made before what removes it.
 describe.each(['shared-memory', 'socket'])('over %s', (transport) => {

@@ -1,0 +1,131 @@
+'use strict';
+// Streams over a channel whose peer, process or listener ends in the middle of what has arrived.
+const { closing, crossings, newPath, pause, runScript, success } = require('./support.js');
+
+const transport = JSON.stringify(require.resolve('./transport.js'));
+const withTransport = JSON.stringify({ transport: process.env.CROSSINGS_TEST_TRANSPORT });
+
+/** A script that connects to `path` and goes on with `channel`. @param {string} path @param {string} body */
+const connecting = (path, body) => `
+  const { crossings } = require(${transport});
+  crossings.connect(${JSON.stringify(path)}, ${withTransport}).then(async (channel) => { ${body} });`;
+
+/** A script with both ends of a channel as streams, `near` and `far`, in a program that goes on after errors named 'mine'. @param {string} body */
+const withStreams = (body) => `
+  const { crossings } = require(${transport});
+  process.on('uncaughtException', ({ message }) => {
+    if (message !== 'mine') throw new Error(message);
+  });
+  (async () => {
+    const { channel, port } = crossings.channelPair();
+    const [a, b] = await Promise.all([channel, crossings.openChannel(port.take())]);
+    const [near, far] = [a.toDuplex(), b.toDuplex()];
+    ${body}
+  })();`;
+
+const RECORDS = 50; // of ten bytes, five in a message
+
+test('read(n) gets all records that a peer sent before it died, and then its error', async () => {
+  const path = newPath();
+  const server = closing(await crossings.listen(path));
+  const { ended } = runScript(
+    connecting(
+      path,
+      `for (let n = 0; n < ${RECORDS}; n += 5) await channel.send(String(n).padStart(10).repeat(5));
+       process.kill(process.pid, 'SIGKILL');`,
+    ),
+  );
+  const duplex = (await server.accept()).toDuplex();
+  const failed = new Promise((resolve) => duplex.once('error', resolve));
+  const whole = /** @type {string[]} */ ([]);
+  let isOver = false;
+  failed.then(() => {
+    isOver = true;
+  });
+  const arrival = () => Promise.race([failed, new Promise((resolve) => duplex.once('readable', resolve))]);
+  await arrival();
+  while (!isOver) {
+    const record = duplex.read(10); // for this, Node raises the high-water mark
+    if (record === null) await arrival();
+    else whole.push(String(record));
+    if (whole.length === 1) await ended;
+    await pause(2); // as a program does that works on each
+  }
+  expect(await failed).toMatchObject({ code: 'ERR_PEER_DIED' });
+  expect(whole).toHaveLength(RECORDS);
+});
+
+test('a reader that waits for more than has arrived gets the error', async () => {
+  const path = newPath();
+  const server = closing(await crossings.listen(path));
+  runScript(connecting(path, `await channel.send('12345'); process.kill(process.pid, 'SIGKILL');`));
+  const duplex = (await server.accept()).toDuplex();
+  duplex.on('readable', () => duplex.read(10));
+  const error = await new Promise((resolve) => duplex.once('error', resolve));
+  expect(error).toMatchObject({ code: 'ERR_PEER_DIED' });
+});
+
+test('a Duplex reads on after a listener has thrown while more than one chunk waited', async () => {
+  const script = withStreams(`
+    near.write('head+rest');
+    await new Promise((resolve) => far.once('readable', resolve));
+    far.unshift(far.read().subarray(5));
+    near.write('next');
+    while (far.readableLength < 8) await new Promise(setImmediate);
+    let received = '';
+    far.on('data', (chunk) => {
+      received += chunk;
+      if (received === 'rest') throw new Error('mine');
+    });
+    near.write('last');
+    while (!received.endsWith('last')) await new Promise(setImmediate);
+    console.log(received);
+    near.destroy();
+    far.destroy();`);
+  expect(await runScript(script).ended).toEqual({ status: 0, signal: null, output: 'restnextlast\n' });
+});
+
+test('the rest of a large message does not keep a process alive whose channel does not', async () => {
+  const path = newPath();
+  const server = closing(await crossings.listen(path));
+  const { ended } = runScript(
+    connecting(
+      path,
+      `let chunks = 0;
+       process.once('exit', () => console.log(chunks < 8 ? 'ended' : chunks));
+       channel.toDuplex().on('data', () => {
+         chunks++;
+         channel.unref();
+       });`,
+    ),
+  );
+  const channel = closing(await server.accept());
+  await channel.send(Buffer.alloc(8 * 65536));
+  expect(await ended).toEqual({ status: 0, signal: null, output: 'ended\n' });
+});
+
+test("a program that writes as long as it can ends at process.exit(), also in a listener of 'exit'", async () => {
+  const path = newPath();
+  const server = closing(await crossings.listen(path));
+  const { ended } = runScript(
+    connecting(
+      path,
+      `const duplex = channel.toDuplex();
+       const fill = () => { while (duplex.write('x')); };
+       duplex.on('drain', fill);
+       process.on('exit', fill);
+       setImmediate(() => {
+         for (const end = performance.now() + 5; performance.now() < end; );
+         fill();
+         process.exit();
+       });`,
+    ),
+  );
+  const channel = closing(await server.accept());
+  let received = 0;
+  try {
+    for await (const _ of channel) received++;
+  } catch {} // it has exited
+  expect(received).toBeGreaterThan(16);
+  expect(await ended).toEqual(success);
+});
