@@ -99,7 +99,8 @@ async function writeData(folder, ask) {
   /** @param {string} path @param {string} [query] @returns {Promise<any>} */
   const save = async (path, query = '') => {
     const { status, text } = await ask(path + query);
-    if (status !== 200) throw new CrossingsError('ERR_EXPORT', `Cannot export ${path}: ${text}`);
+    if (status !== 200)
+      throw new CrossingsError('ERR_EXPORT', `Cannot export ${path}: ${JSON.parse(text).error.message}`);
     const format = new URLSearchParams(query).get('format') ?? 'json';
     write(`${path}.${format}`, text);
     return format === 'json' ? JSON.parse(text) : null;

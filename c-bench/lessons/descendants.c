@@ -291,6 +291,17 @@ static const char *object_of(pid_t pid, const char *call, unsigned long fd) {
     return NULL;
 }
 
+/* The letters are those of /proc/PID/stat. */
+static const char *state_name(char letter) {
+    switch (letter) {
+    case 'R': return "runs";
+    case 'T':
+    case 't': return "stopped"; /* by a signal, or by a tracer */
+    case 'X': return "ended";
+    default: return "sleeps";
+    }
+}
+
 static void report(pid_t pid, pid_t thread) {
     char stat[512], call[512], name[64];
     read_text(stat, sizeof stat, "/proc/%d/task/%d/stat", (int)pid, (int)thread);
@@ -298,15 +309,17 @@ static void report(pid_t pid, pid_t thread) {
     read_text(name, sizeof name, "/proc/%d/task/%d/comm", (int)pid, (int)thread);
     name[strcspn(name, "\n")] = 0;
     const char *rest = strrchr(stat, ')');
+    if (rest && rest[2] == 'Z')
+        return; /* the first thread, which has ended before the others */
     unsigned long number, first;
-    bool in_call = sscanf(call, "%lu %lx", &number, &first) == 2;
+    bool in_call = sscanf(call, "%lu %lx", &number, &first) == 2 && number != -1UL; /* -1: it is blocked elsewhere */
     event_begin("process");
     event_integer("pid", (uint64_t)inner_pid(pid));
     if (thread != pid)
         event_string("thread", name);
     else if (strncmp(name, "crossings-", strlen("crossings-")) != 0)
         event_string("name", name); /* which the program gave itself by prctl() */
-    event_string("state", !rest ? "ended" : rest[2] == 'R' ? "runs" : rest[2] == 'T' ? "stopped" : "sleeps");
+    event_string("state", state_name(rest ? rest[2] : 'X'));
     const char *called = in_call ? syscall_name(number) : NULL;
     const char *object = in_call ? object_of(pid, called, first) : NULL;
     event_string("call", called);
