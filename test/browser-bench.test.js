@@ -477,14 +477,14 @@ describeInBrowser('the benchmark page', () => {
     const one = await openPage(browser, lab, '/bench.html');
     const unknown = (/** @type {number} */ digit) => `00000000-0000-4000-8000-00000000000${digit}`;
     await one.route('**/api/runs/*', async (/** @type {any} */ route) => {
-      if (route.request().url().endsWith(unknown(1)))
+      if (route.request().url().endsWith(unknown(4)))
         await one.evaluate((/** @type {string} */ id) => {
           location.hash = `run=${id}`;
         }, unknown(2));
       await route.continue();
     });
     await one.goto('about:blank');
-    await one.goto(`${lab.baseUrl}/bench.html#run=${unknown(1)}`);
+    await one.goto(`${lab.baseUrl}/bench.html#run=${unknown(4)}`);
     await one.locator('#form-error', { hasText: `Run ${unknown(2)} not found` }).waitFor();
     await one.close();
   });
@@ -506,7 +506,7 @@ describeInBrowser('the benchmark page', () => {
       if (status !== 404) throw new Error(`The answer has status ${status}.`);
       await fetch('/api/mechanisms').then((answer) => answer.text()); // after the page has seen that answer
       return !(/** @type {HTMLElement} */ (document.getElementById('form-error')).hidden);
-    }, `run=${OTHER_RUN}`);
+    }, 'run=00000000-0000-4000-8000-000000000003'); // no run of another test: OTHER_RUN may still be there
     expect(isShown).toBe(false);
     await one.close();
   });
