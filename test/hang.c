@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -419,6 +421,32 @@ static void close_lingering_sockets(void) {
     }
 }
 
+/* The peer of a connection reads nothing, and waits for this process, which polls until the limit of the connection
+ * ends it. */
+static void poll_limited_connection(void) {
+    static const char bytes[1 << 16];
+    struct sockaddr_in address;
+    unsigned limit_ms = 2500;
+    int ends[2], server = listen_at(&address), fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (pipe(ends) || setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms) ||
+        connect(fd, (struct sockaddr *)&address, sizeof address))
+        exit(2);
+    int peer = accept(server, NULL, NULL);
+    close(server);
+    if (fork() == 0) {
+        close(fd);
+        close(ends[1]);
+        exit(read(ends[0], &address, 1) != 0);
+    }
+    close(peer);
+    close(ends[0]);
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    for (int i = 0; i < 100; i++, usleep(1000))
+        while (write(fd, bytes, sizeof bytes) > 0)
+            ;
+    poll(&(struct pollfd){fd, POLLIN | POLLOUT, 0}, 1, -1);
+}
+
 /* 40,000 descriptors, of 40 processes. */
 static void open_many(void) {
     for (int i = 0; i < 1000; i++)
@@ -483,6 +511,7 @@ int main(int argument_count, char **arguments) {
         {"write-from-served-page", write_from_served_page},
         {"send-from-served-pages", send_from_served_pages},
         {"close-lingering-sockets", close_lingering_sockets},
+        {"poll-limited-connection", poll_limited_connection},
         {"open-many", open_many},
         {"start-threads", start_threads},
         {"fork-for-ever", fork_for_ever},

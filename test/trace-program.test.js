@@ -276,6 +276,11 @@ describeWhereAllowed('why a program hangs:', () => {
     expect({ ended, signal, stuck }).toEqual({ ended: 'exited', signal: 'SIGALRM', stuck: null });
   });
 
+  test('a connection with a time limit ends a poll() of it', async () => {
+    const { ended, stuck } = check(await hang('poll-limited-connection'));
+    expect({ ended, stuck }).toEqual({ ended: 'exited', stuck: null });
+  });
+
   testInCi('a server without clients waits for events: that is no deadlock', async () => {
     const server = "require('http').createServer().listen(0, '127.0.0.1', () => console.log('ready'))";
     const { ended, stuck, waiting, objects } = check(await record(['node', '-e', server], { timeoutSeconds: 5 }));
@@ -294,6 +299,7 @@ describeWhereAllowed('sockets', () => {
   test.each([
     ['Unix', `'${file('x.sock')}'`],
     ['TCP', "0, '127.0.0.1'"],
+    ['TCP', '0'], // where there is IPv6, the server uses it, and the client does not
   ])('%s: both ends are connected, and the bytes are seen in both', async (family, where) => {
     const { objects, events } = check(await record(['node', '-e', client(where)]));
     const sent = events.find(({ payload, name }) => payload === 'hello' && /^(write|send)/.test(name));

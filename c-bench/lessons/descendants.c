@@ -273,8 +273,8 @@ static int inner_pid(pid_t pid) {
     return atoi(last);
 }
 
-/* What descriptor `fd` is, such as "pipe:[4711]"; NULL: the call has none. */
-static const char *object_of(pid_t pid, const char *call, unsigned long fd) {
+/* What descriptor `fd` of a thread is, such as "pipe:[4711]"; NULL: the call has none. */
+static const char *object_of(pid_t pid, pid_t thread, const char *call, unsigned long fd) {
     static const char *const with_descriptor[] = {
         "read",    "write", "recvfrom", "sendto", "recvmsg",    "sendmsg", "accept", "accept4",
         "connect", "readv", "writev",   "fcntl",  "epoll_wait", "flock",   "splice", "epoll_pwait"};
@@ -282,8 +282,8 @@ static const char *object_of(pid_t pid, const char *call, unsigned long fd) {
     for (size_t i = 0; i < sizeof with_descriptor / sizeof *with_descriptor; i++) {
         if (strcmp(call, with_descriptor[i]) != 0)
             continue;
-        char path[64];
-        snprintf(path, sizeof path, "/proc/%d/fd/%lu", (int)pid, fd);
+        char path[96];
+        snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%lu", (int)pid, (int)thread, fd);
         ssize_t length = readlink(path, target, sizeof target - 1);
         target[length > 0 ? length : 0] = 0;
         return target;
@@ -321,7 +321,7 @@ static void report(pid_t pid, pid_t thread) {
         event_string("name", name); /* which the program gave itself by prctl() */
     event_string("state", state_name(rest ? rest[2] : 'X'));
     const char *called = in_call ? syscall_name(number) : NULL;
-    const char *object = in_call ? object_of(pid, called, first) : NULL;
+    const char *object = in_call ? object_of(pid, thread, called, first) : NULL;
     event_string("call", called);
     if (object) {
         event_integer("descriptor", first);

@@ -475,8 +475,12 @@ class Channel {
   close() {
     try {
       this.#closing ??= this.#close();
-      // After the reactions of all promises: the error of a read or a write in progress comes first, for example that the peer has died.
-      for (const stream of this.#streams) DONE.then(() => nextTick(() => stream.destroy()));
+      // After the reactions of all promises, and what they do in the next tick: the error of a read or a write in progress comes first,
+      // for example that the peer has died.
+      for (const stream of this.#streams) {
+        DONE.then(() => nextTick(nextTick, () => stream.destroy()));
+        this.#streams.delete(stream); // destroy() calls close() again
+      }
       return this.#closing;
     } catch (error) {
       return Promise.reject(error); // the stack is full: the next call goes on

@@ -30,7 +30,7 @@ class Pause {
   #done = () => {};
   /** @type {Promise<void>} */ ended;
 
-  /** @param {{keepsAlive: boolean, pauseEnds: () => void}} pump */
+  /** @param {{keepsAlive: boolean, pauseEnds: (pause: Pause) => void}} pump */
   constructor(pump) {
     this.#pump = pump;
     this.ended = new Promise((resolve) => {
@@ -43,7 +43,7 @@ class Pause {
   }
 
   resume() {
-    this.#pump.pauseEnds();
+    this.#pump.pauseEnds(this);
     this.#done();
   }
 }
@@ -145,9 +145,9 @@ class Pump {
     return this.#pause.ended;
   }
 
-  /** Called by that pause. */
-  pauseEnds() {
-    this.#pause = null;
+  /** Called by a pause, perhaps by an older one: #endWaits() ends it early, and turn.js later on. @param {Pause} pause */
+  pauseEnds(pause) {
+    if (this.#pause === pause) this.#pause = null;
   }
 
   /**

@@ -33,7 +33,7 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
   let isWritten = false; // the peer may have received what is being written, whose callback was not called yet
   /** @type {IteratorResult<any, undefined> | null} what has arrived meanwhile */ let held = null;
   /** @type {Uint8Array | null} what is left of a large message */ let rest = null;
-  /** @type {any} why nothing more arrives, while there is something left to read */ let failure = null;
+  /** @type {any} why nothing more arrives, other than the end of the peer */ let failure = null;
   const duplex = new Duplex({
     objectMode,
     autoDestroy: true,
@@ -61,22 +61,25 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
     },
   });
 
-  const readable = duplex.read;
+  const { read, emit } = duplex;
   return Object.assign(duplex, {
     /** @param {number} [size] */
     read(size) {
       let isRead = false;
-      let isEmpty = false;
       try {
-        const chunk = readable.call(duplex, size);
+        const chunk = read.call(duplex, size);
         isRead = true;
-        isEmpty = duplex.readableLength === 0 || (chunk === null && size !== 0);
         return chunk;
       } finally {
-        if (!isRead)
-          nextTick(flow); // a listener of 'data' has thrown, and Node leaves its loop over what has arrived
-        else if (isEmpty && failure !== null) nextTick(() => duplex.destroy(failure));
+        // A listener of 'data' has thrown, and Node leaves its loop over what has arrived.
+        if (!isRead) nextTick(flow);
       }
+    },
+    /** @param {string | symbol} event @param {any[]} values */
+    emit(event, ...values) {
+      if (event !== 'end' || failure === null) return emit.call(duplex, event, ...values);
+      duplex.destroy(failure);
+      return true;
     },
     // A method of net.Socket. Node's http calls it after the last message of a connection; where there is none, it calls end(), which
     // closes only one direction.
@@ -93,16 +96,19 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
 
   /**
    * Nothing more can be received. Something may be left to read that was received before: after unshift(), or after read(n), for which
-   * Node raises the high-water mark. destroy() would discard it.
+   * Node raises the high-water mark. destroy() would discard it. So the stream ends as Node ends one, and the error comes instead of 'end'.
    * @param {any} error
    */
   function failRead(error) {
-    if (isOver(error)) duplex.destroy();
-    else if (duplex.readableLength === 0) duplex.destroy(error);
-    else {
-      failure = error;
-      nextTick(() => duplex.destroyed || duplex.emit('readable')); // to a reader that waits for more than that
-    }
+    if (isOver(error)) return void duplex.destroy();
+    failure = error;
+    nextTick(endRead); // what was just read may be pushed back
+  }
+
+  function endRead() {
+    if (duplex.readableLength === 0) return void duplex.destroy(failure);
+    duplex.push(null);
+    duplex.read(0);
   }
 
   /** Has this side ended what was in progress, by destroy() or by close() of the channel? Then it has not failed. @param {any} error */

@@ -51,6 +51,15 @@ function peerOf(socket) {
   }
 }
 
+/** Deno throws at once where the program has no permission. @param {string} path */
+function connecting(path) {
+  try {
+    return connect({ path });
+  } catch (error) {
+    throw systemError(/** @type {NodeJS.ErrnoException} */ (error), `connect to ${path}`);
+  }
+}
+
 /**
  * Connect once.
  * @param {string} path
@@ -58,7 +67,7 @@ function peerOf(socket) {
  */
 function tryConnecting(path) {
   return new Promise((resolve, reject) => {
-    const socket = connect({ path });
+    const socket = connecting(path);
     refuseDescriptors(socket);
     const fail = (/** @type {NodeJS.ErrnoException} */ error) => {
       const code = String(error.code);

@@ -51,6 +51,7 @@ function isTaken({ target, key }) {
  * @param {boolean} singleKeys are shortcuts of one character enabled? Space always is.
  */
 export function actionOf(event, singleKeys) {
+  if (!event.key) return null; // a browser that fills in a form dispatches such events
   if (event.ctrlKey || event.metaKey || event.altKey || isTaken(event)) return null;
   if (!singleKeys && event.key.length === 1 && event.key !== ' ') return null;
   const name = event.shiftKey && event.key.startsWith('Arrow') ? `Shift+${event.key}` : event.key;

@@ -1,6 +1,6 @@
 'use strict';
 // Streams over a channel whose peer, process or listener ends in the middle of what has arrived.
-const { closing, crossings, newPath, pause, runScript, success } = require('./support.js');
+const { closing, crossings, newPath, pair, pause, runScript, success } = require('./support.js');
 
 const transport = JSON.stringify(require.resolve('./transport.js'));
 const withTransport = JSON.stringify({ transport: process.env.CROSSINGS_TEST_TRANSPORT });
@@ -65,6 +65,69 @@ test('a reader that waits for more than has arrived gets the error', async () =>
   expect(error).toMatchObject({ code: 'ERR_PEER_DIED' });
 });
 
+/** How a reader takes a line. What it pushes back is left for the next one. */
+const LINE_READERS = {
+  'read() and unshift()': (/** @type {import('node:stream').Duplex} */ duplex) => {
+    const chunk = duplex.read();
+    if (chunk?.length > 2) duplex.unshift(chunk.subarray(2));
+    return chunk?.subarray(0, 2) ?? null;
+  },
+  'read(n), or what is there': (/** @type {import('node:stream').Duplex} */ duplex) =>
+    duplex.read(1000) ?? duplex.read(),
+};
+
+test.each(Object.entries(LINE_READERS))('all that a peer sent before it died is read by %s', async (_, take) => {
+  const path = newPath();
+  const server = closing(await crossings.listen(path));
+  const lines = Array.from('abcdefgh', (letter) => `${letter}\n`);
+  const { ended } = runScript(
+    connecting(
+      path,
+      `const lines = ${JSON.stringify(lines)};
+       await channel.send(lines.slice(0, 5).join(''));
+       for (const line of lines.slice(5)) await channel.send(line);
+       process.kill(process.pid, 'SIGKILL');`,
+    ),
+  );
+  const duplex = (await server.accept()).toDuplex();
+  let isOver = false;
+  const failed = new Promise((resolve) => duplex.once('error', resolve));
+  failed.then(() => {
+    isOver = true;
+  });
+  let received = '';
+  await new Promise((resolve) => duplex.once('readable', resolve));
+  duplex.read(1000); // for this, Node raises the high-water mark: all is received before any of it is taken
+  await ended;
+  await pause(50);
+  while (!isOver) {
+    received += take(duplex) ?? '';
+    await pause(2); // as a program does that works on each
+  }
+  expect(await failed).toMatchObject({ code: 'ERR_PEER_DIED' });
+  expect(received).toBe(lines.join(''));
+});
+
+test.each(['close', 'destroy'])('%s() destroys each of many streams of a channel once', async (how) => {
+  const [a] = await pair();
+  let calls = 0;
+  const streams = Array.from({ length: 100 }, () => {
+    const duplex = a.toDuplex();
+    const { destroy } = duplex;
+    return Object.assign(duplex, {
+      destroy(/** @type {any} */ error) {
+        calls++;
+        return destroy.call(duplex, error);
+      },
+    });
+  });
+  const closed = streams.map((duplex) => new Promise((resolve) => duplex.once('close', resolve)));
+  if (how === 'close') await a.close();
+  else streams[0].destroy();
+  await Promise.all(closed);
+  expect(calls).toBeLessThanOrEqual(101);
+});
+
 test('a Duplex reads on after a listener has thrown while more than one chunk waited', async () => {
   const script = withStreams(`
     near.write('head+rest');
@@ -102,6 +165,48 @@ test('the rest of a large message does not keep a process alive whose channel do
   const channel = closing(await server.accept());
   await channel.send(Buffer.alloc(8 * 65536));
   expect(await ended).toEqual({ status: 0, signal: null, output: 'ended\n' });
+});
+
+test('ref() keeps a process alive that reads the rest of a large message, after unref(), beside a slow handler', async () => {
+  const script = `
+    const { crossings } = require(${transport});
+    const options = { capacity: 4 << 20 };
+    const pair = async () => {
+      const { channel, port } = crossings.channelPair(options);
+      return Promise.all([channel, crossings.openChannel(port.take(), options)]);
+    };
+    const keep = setInterval(() => {}, 1000);
+    (async () => {
+      const [[reads, writes], [responds, requests]] = await Promise.all([pair(), pair()]);
+      await writes.send(Buffer.alloc(2 << 20));
+      await writes.close();
+      await reads.closed;
+      responds.unref();
+      requests.unref();
+      const duplex = reads.toDuplex();
+      let calls = 0;
+      responds.onRequest(() => {
+        for (const end = performance.now() + 2; performance.now() < end; );
+        if (++calls === 1) reads.unref();
+        if (calls === 2) {
+          reads.ref();
+          clearInterval(keep);
+        }
+        return '';
+      });
+      reads.unref();
+      duplex.once('data', () => {
+        for (let i = 0; i < 4; i++) requests.request('').catch(() => {});
+      });
+      let received = 0;
+      duplex.on('data', (chunk) => {
+        received += chunk.length;
+      });
+      process.on('exit', () => console.log(received));
+    })();`;
+  // Which of two timers comes first decides, so not every process would have ended early.
+  for (const { ended } of Array.from({ length: 6 }, () => runScript(script)))
+    expect(await ended).toEqual({ status: 0, signal: null, output: '2097152\n' });
 });
 
 test("a program that writes as long as it can ends at process.exit(), also in a listener of 'exit'", async () => {

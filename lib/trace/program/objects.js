@@ -89,6 +89,9 @@ function labelOf({ socket }) {
   return label ? `${label} socket` : 'socket';
 }
 
+/** A client of IPv4 and its end at a server of IPv6 have the same addresses. @param {string} address */
+const withoutMapping = (address) => address.replace(/^\[::ffff:(\d+\.\d+\.\d+\.\d+)\]/, '$1');
+
 class Objects {
   constructor() {
     /** @type {ProgramObject[]} */
@@ -186,8 +189,9 @@ class Objects {
       if (other === undefined) this.awaited.set(`socket:[${peer}]`, id);
       else this.connect(id, other);
     } else if (family !== 1 && local && remote) {
-      this.byAddresses.set(`${local}>${remote}`, id);
-      const other = this.byAddresses.get(`${remote}>${local}`);
+      const [near, far] = [local, remote].map(withoutMapping);
+      this.byAddresses.set(`${near}>${far}`, id);
+      const other = this.byAddresses.get(`${far}>${near}`);
       if (other !== undefined && other !== id) this.connect(id, other);
     }
   }

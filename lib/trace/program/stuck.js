@@ -216,6 +216,7 @@ class Scene extends Holders {
     for (const id of objects) {
       const { kind, peer } = this.objects[id];
       if ((kind !== 'pipe' && kind !== 'socket') || this.outside.reaches(id)) return { text };
+      if (this.recorder.objects.timed.has(id)) return { text }; // TCP_USER_TIMEOUT ends the connection
       const has = (/** @type {'read' | 'write'} */ side) => this.holders(id, side).some((holder) => holder.pid === pid);
       const reads = kind === 'pipe' && has('read');
       if (reads && has('write')) return { text }; // which of them is polled is not known

@@ -49,6 +49,7 @@ export class FirstPlay extends HTMLElement {
 
   /** @param {Replay} pipe @param {Replay} ring */
   load(pipe, ring) {
+    this.pause(); // it may be open already
     const { frames, sentences } = firstPlay(pipe, ring);
     this.#frames = frames;
     this.#sentences = sentences;
