@@ -86,6 +86,7 @@ class Connections {
   constructor(server) {
     this.#server = server;
     server.setTimeout(IDLE_MS);
+    server.maxHeadersCount = 0; // no limit but maxHeaderSize: Node 20 obeys those beyond it, and does not show them
     server.on('connection', (socket) => {
       parseInSlices(socket, (bytes) => this.#arrived(socket, bytes));
       this.#add(socket);

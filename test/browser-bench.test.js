@@ -452,7 +452,9 @@ describeInBrowser('the benchmark page', () => {
     await page
       .getByRole('button', { name: /^Delete the run/ })
       .first()
-      .click();
+      .focus();
+    for (let press = 0; press < 3; press++) await page.keyboard.down('Enter'); // it is held down
+    await page.keyboard.up('Enter');
     await page.locator('#confirm').waitFor();
     await expectAccessible(page, inCi ? {} : { rules: ['color-contrast'] });
     await page.click('#confirm-no');

@@ -178,9 +178,11 @@ describeInBrowser('the lessons', () => {
     await page.keyboard.press('Enter');
     await page.locator('#doing', { hasText: /^Running, \d+ %: \w/ }).waitFor();
     await tabTo('#cancel');
-    await page.keyboard.press('Enter');
+    await page.keyboard.down('Enter');
     await page.locator('#running').waitFor({ state: 'hidden' });
     expect(await focused()).toBe('start');
+    await page.keyboard.down('Enter'); // it is held down, and Start has the focus by now
+    await page.keyboard.up('Enter');
     expect(await page.textContent('#announcements')).toBe('The run was canceled.');
     expect(await page.locator('#run-error').isVisible()).toBe(false);
     await expectAccessible(page);

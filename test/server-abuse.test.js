@@ -271,6 +271,12 @@ test.each([
     411,
   ],
   [
+    'a body in thousands of pieces, behind a thousand headers',
+    () =>
+      `${head('POST', '/api/runs')}${'a:b\r\n'.repeat(1000)}Transfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(10_000)}`,
+    411,
+  ],
+  [
     'a body without end',
     () => `${head('POST', '/api/nothing')}Content-Length: 999999999\r\n\r\n${'x'.repeat(60_000)}`,
     413,

@@ -5,6 +5,7 @@ import { offerCopy } from '../shared/clipboard.js';
 import { needsLab } from '../shared/copy.js';
 import { byId, h, showText } from '../shared/dom.js';
 import { dateTime } from '../shared/format.js';
+import { ignoreSecondPress } from '../shared/second-press.js';
 import { moments } from './moments.js';
 import { bars, table } from './plot.js';
 import { finish } from './progress.js';
@@ -135,6 +136,7 @@ async function showTry(run) {
 
 /** Ends the run in progress. */
 let canceling = new AbortController();
+let canceledAt = Number.NEGATIVE_INFINITY;
 
 /** What is being done now. @param {LessonProgress} progress */
 function showProgress({ doing, fraction }) {
@@ -177,6 +179,7 @@ async function run(which, where) {
     if (signal.aborted) {
       announce('The run was canceled.');
       begunBy?.focus(); // Cancel had the focus, and is about to be hidden
+      canceledAt = performance.now();
     } else {
       showText(byId(where), /** @type {Error} */ (error).message);
       announce(''); // no longer "Running."
@@ -263,6 +266,7 @@ function listen() {
   byId('skip').addEventListener('click', () => begin('run', 'The question was skipped.'));
   byId('start').addEventListener('click', () => run(null, 'run-error'));
   byId('cancel').addEventListener('click', () => canceling.abort());
+  for (const step of ['run', 'try']) ignoreSecondPress(byId(step), () => canceledAt);
   byId('print').addEventListener('click', () => print());
   offerCopy(byId('copy'), byId('terminal'));
   for (const box of document.querySelectorAll('[popover]')) placeBeside(/** @type {HTMLElement} */ (box));

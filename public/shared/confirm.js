@@ -2,12 +2,16 @@
 import { call } from './api.js';
 import { byId } from './dom.js';
 import { dateTime } from './format.js';
+import { ignoreSecondPress } from './second-press.js';
+
+let openedAt = Number.NEGATIVE_INFINITY;
 
 /** @param {{id: string, startedAt: string}} run */
 export function confirmDelete({ id, startedAt }) {
   byId('confirm-text').textContent = `Delete the run of ${dateTime(startedAt, 'medium')}? This cannot be undone.`;
   byId('confirm').dataset.id = id;
   byId('confirm').showModal();
+  openedAt = performance.now();
 }
 
 /** @param {string} id */
@@ -21,6 +25,7 @@ async function remove(id) {
 
 /** @param {(id: string) => Promise<void>} onDeleted @param {(error: Error) => void} onError */
 export function setUpConfirm(onDeleted, onError) {
+  ignoreSecondPress(byId('confirm'), () => openedAt);
   byId('confirm-no').addEventListener('click', () => byId('confirm').close());
   byId('confirm-yes').addEventListener('click', async () => {
     const { id } = byId('confirm').dataset;

@@ -4,8 +4,7 @@ import { announce } from './announce.js';
 import { call } from './api.js';
 import { byId, h, setText } from './dom.js';
 import { followRun } from './live.js';
-
-const TWICE_MS = 500; // between the presses of a key that count as one
+import { ignoreSecondPress } from './second-press.js';
 
 /** The id of the run that is shown, or null. */
 export const runInAddress = () => new URLSearchParams(location.hash.slice(1)).get('run');
@@ -107,24 +106,7 @@ export function runSession({ listeners, route, showSavedRuns }) {
     }
   }
 
-  // Start and Cancel are in the same place, and the focus moves with them. The second click of a double click, a key that is held down, or
-  // that is pressed twice, is not meant for the other one.
-  const isSecond = (/** @type {Event} */ event) => {
-    if (event instanceof MouseEvent && event.detail > 0) return event.detail > 1;
-    if (event instanceof KeyboardEvent && event.key !== 'Enter' && event.key !== ' ') return false;
-    const isHeld = event instanceof KeyboardEvent && event.repeat;
-    return isHeld || event.timeStamp - swappedAt < TWICE_MS;
-  };
-  for (const type of ['click', 'keydown'])
-    byId('run-controls').addEventListener(
-      type,
-      (/** @type {Event} */ event) => {
-        if (!isSecond(event)) return;
-        event.preventDefault();
-        event.stopPropagation();
-      },
-      { capture: true },
-    );
+  ignoreSecondPress(byId('run-controls'), () => swappedAt); // Start and Cancel are in the same place
   byId('cancel').addEventListener('click', () => {
     if (live) call(`/api/runs/${live.id}/cancel`, { method: 'POST' }).catch(report);
   });
