@@ -258,6 +258,19 @@ describeWhereAllowed('why a program hangs:', () => {
     expect(waits.map(({ call }) => call)).toEqual(['read']);
   });
 
+  (hasPython ? test : test.skip)('a poll() of sockets whose reads have a time limit', async () => {
+    const source = `import os, select, socket, struct
+ends = socket.socketpair()
+for end in ends: end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', 60, 0))
+mine = ends[0 if os.fork() else 1]
+for end in ends: mine is end or end.close()
+poll = select.poll()
+poll.register(mine, select.POLLIN)
+poll.poll()`;
+    const { waits } = stuckOf(await record(['python3', '-c', source]));
+    expect(waits.map(({ call }) => call)).toEqual(['poll', 'poll']);
+  });
+
   test.each(['bash', 'sh'])('a child that hangs, started by %s, which handles Ctrl-C while it waits', async (shell) => {
     const { waits } = stuckOf(await record([shell, '-c', '"$0" keep-own-end; true', built('crossings-hang')]));
     expect(waits.map(({ call }) => call)).toEqual(['wait4', 'read']);

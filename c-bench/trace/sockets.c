@@ -106,14 +106,17 @@ static uint64_t unix_peer(uint64_t inode) {
     return 0;
 }
 
-/* True if its calls do not sleep longer than a given time. */
-static bool has_time_limit(int socket) {
-    struct timeval read_limit = {0}, write_limit = {0};
+/* True if the kernel ends the connection once nothing has been acknowledged for a given time. */
+static bool gives_up(int socket) {
     unsigned int unanswered_ms = 0;
     socklen_t length = sizeof unanswered_ms;
-    if (getsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, &length) == 0 && unanswered_ms > 0)
-        return true;
-    length = sizeof read_limit;
+    return getsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, &length) == 0 && unanswered_ms > 0;
+}
+
+/* True if its reads and writes do not sleep longer than a given time. */
+static bool has_time_limit(int socket) {
+    struct timeval read_limit = {0}, write_limit = {0};
+    socklen_t length = sizeof read_limit;
     getsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &read_limit, &length);
     length = sizeof write_limit;
     getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &write_limit, &length);
@@ -139,6 +142,8 @@ static void print_ends(int copy, uint64_t inode) {
         event_integer("listens", 1);
     if (has_time_limit(copy))
         event_integer("limited", 1);
+    if (gives_up(copy))
+        event_integer("givesUp", 1);
     int under_way = bytes_under_way(copy);
     if (under_way > 0)
         event_integer("underWay", (uint64_t)under_way);

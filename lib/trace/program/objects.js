@@ -13,7 +13,7 @@ const { printable } = require('../values.js');
  * @property {number} [mode]
  * @property {number} [closedByExec]
  * @property {number} [number] of an eventfd
- * @property {{family: number, kind: number, listens?: number, limited?: number, underWay?: number, local?: string, remote?: string, peer?: number}} [socket]
+ * @property {{family: number, kind: number, listens?: number, limited?: number, givesUp?: number, underWay?: number, local?: string, remote?: string, peer?: number}} [socket]
  */
 /**
  * @typedef {object} ProgramObject
@@ -110,8 +110,10 @@ class Objects {
     this.listeners = new Map();
     /** Sockets of datagrams: each may come from anybody, and go to anybody, whose unread ones take its room. @type {Set<number>} */
     this.mailboxes = new Set();
-    /** Sockets whose calls have a time limit. @type {Set<number>} */
+    /** Sockets whose reads and writes have a time limit. @type {Set<number>} */
     this.timed = new Set();
+    /** Sockets with TCP_USER_TIMEOUT: the kernel ends the connection if the other end acknowledges nothing. @type {Set<number>} */
+    this.impatient = new Set();
     /** Sockets that the tracer could look at. Of others, neither the other end nor the options are known. @type {Set<number>} */
     this.looked = new Set();
   }
@@ -171,13 +173,14 @@ class Objects {
   }
 
   /** @param {number} id @param {NonNullable<RawDescriptor['socket']>} socket */
-  connectByAddress(id, { family, kind, listens, limited, underWay, local, remote, peer }) {
+  connectByAddress(id, { family, kind, listens, limited, givesUp, underWay, local, remote, peer }) {
     const object = this.list[id];
     this.looked.add(id);
     if (underWay || object.underWay) object.underWay = underWay ?? 0;
     if (local) object.local = printable(local);
     if (remote) object.remote = printable(remote);
     if (limited) this.timed.add(id);
+    if (givesUp) this.impatient.add(id);
     if (kind === SOCK_DGRAM) this.mailboxes.add(id);
     if (listens) {
       object.listens = true;
@@ -194,6 +197,12 @@ class Objects {
       const other = this.byAddresses.get(`${far}>${near}`);
       if (other !== undefined && other !== id) this.connect(id, other);
     }
+  }
+
+  /** May the kernel end this connection? @param {number} id */
+  mayBeGivenUp(id) {
+    const { peer } = this.list[id];
+    return this.impatient.has(id) || (peer !== null && this.impatient.has(peer));
   }
 
   /** The listening socket that a connect() to an address reaches. @param {string} address */

@@ -116,7 +116,9 @@ class Scene extends Holders {
     const about = { object, fd };
     const { name, kind, peer, local } = this.objects[object];
     const on = `on ${name} (descriptor ${fd})`;
-    if (this.recorder.objects.timed.has(object)) return wait('time', `${on}, with a time limit`, about);
+    const { timed } = this.recorder.objects;
+    if (timed.has(object) || this.recorder.objects.mayBeGivenUp(object))
+      return wait('time', `${on}, with a time limit`, about);
     if (call === 'accept' || call === 'accept4') return wait('outside', `for a connection to ${local ?? name}`, about);
     if (call === 'flock' || call === 'fcntl') {
       const all = task.locks?.heldBy ?? [];
@@ -216,7 +218,7 @@ class Scene extends Holders {
     for (const id of objects) {
       const { kind, peer } = this.objects[id];
       if ((kind !== 'pipe' && kind !== 'socket') || this.outside.reaches(id)) return { text };
-      if (this.recorder.objects.timed.has(id)) return { text }; // TCP_USER_TIMEOUT ends the connection
+      if (this.recorder.objects.mayBeGivenUp(id)) return { text };
       const has = (/** @type {'read' | 'write'} */ side) => this.holders(id, side).some((holder) => holder.pid === pid);
       const reads = kind === 'pipe' && has('read');
       if (reads && has('write')) return { text }; // which of them is polled is not known
