@@ -211,6 +211,7 @@ class SocketBell {
     this.#isStopped = true;
     this.#socket.pause();
     this.#socket.unref();
+    if (this.#sender.isBusy) this.#socket.destroy(); // what is on its way keeps the process alive, as long as the peer does not read
   }
 
   /** Drop my ring: the peer decides how long the socket stays open. */

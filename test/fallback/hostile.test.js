@@ -488,6 +488,32 @@ test('a peer that sends more to a closed channel than its ring holds is cut off'
   expect(written).toBeLessThan(16);
 });
 
+// What was on its way to it kept the process alive.
+test('a program ends although a corrupt peer keeps its socket and reads nothing', async () => {
+  const program = `
+    const { listen } = require(${JSON.stringify(ROOT)});
+    (async () => {
+      const server = await listen(process.argv[1], { transport: 'socket', capacity: 2 ** 20 });
+      console.log('listening');
+      const channel = await server.accept();
+      await server.close();
+      for (let sent = 0; sent < 8; sent++) await channel.send(Buffer.alloc(50_000));
+      console.log(await channel.closed);
+    })();`;
+  const path = newPath();
+  const child = spawn(process.execPath, ['-e', program, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  const ended = once(child, 'exit');
+  await once(child.stdout, 'data');
+  const socket = (await raw(path)).pause();
+  socket.write(writeHello(CAPACITY, null));
+  await once(socket, 'readable'); // its hello
+  await pause(200); // until what it sends fills the kernel's buffer
+  socket.write(Buffer.alloc(8, 0xff));
+  expect(await text(child.stdout)).toBe('peer-corrupt\n');
+  expect(await ended).toEqual([0, null]);
+});
+
 // The peer decided how long: 5 to 10 s, while the next channels took more.
 test('a channel that has ended keeps no ring, although its peer keeps the socket open', async () => {
   const { execFileSync } = require('node:child_process');
