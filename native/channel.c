@@ -63,13 +63,12 @@ static void count_fork(void) {
     forks++;
 }
 
-static void count_forks(void) {
+/* When the library is loaded, as in disposal.c. */
+__attribute__((constructor)) static void count_forks(void) {
     pthread_atfork(NULL, NULL, count_fork);
 }
 
 struct process channel_this_process(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, count_forks);
     return (struct process){getpid(), forks};
 }
 

@@ -75,7 +75,9 @@ static void forget_all(void) {
     unlock_pools();
 }
 
-static void watch_forks(void) {
+/* When the library is loaded, not at the first disposal: another thread might fork then, and with musl, its child would
+ * wait for ever in pthread_once(). */
+__attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(lock_pools, unlock_pools, forget_all);
 }
 
@@ -162,8 +164,6 @@ static void dispose_elsewhere(struct pool *pool, const int *fds, size_t count, v
         errno = reason;
         return;
     }
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
     __atomic_fetch_add(&unfinished, 1, __ATOMIC_RELAXED);
     *these = (struct disposal){.process = getpid(), .memory = memory, .bytes = bytes, .count = count};
     for (size_t i = 0; i < count; i++)
@@ -205,8 +205,7 @@ unsigned disposal_unfinished(void) {
 
 void disposal_retry(void) {
     if (disposal_unfinished() == 0)
-        return; /* before the first disposal, a child that another thread forks now might find the mutexes locked for
-                   ever */
+        return;
     int reason = errno;
     start_thread(&for_memory);
     start_thread(&for_others);

@@ -9,6 +9,7 @@
 const MAX_STRANGERS = 512; // a client is safe if fewer arrive between its connection and its first request
 const MAX_MEMBERS = 640;
 const MAX_BODY_BYTES = 16 << 10; // of a request
+const MAX_HEADERS = 200; // many different names take long, and Node 20 obeys those beyond the limit without showing them
 const MAX_TARGET = 2048; // characters; to parse a longer one may take tens of milliseconds
 const MAX_UNREAD_BYTES = 64 << 20; // of all answers to members; one answer has at most a few MiB
 const MAX_BYTES_BETWEEN = 128 << 10; // that a client sends from one request to the next: its head, its body, and no more
@@ -86,7 +87,7 @@ class Connections {
   constructor(server) {
     this.#server = server;
     server.setTimeout(IDLE_MS);
-    server.maxHeadersCount = 0; // no limit but maxHeaderSize: Node 20 obeys those beyond it, and does not show them
+    server.maxHeadersCount = MAX_HEADERS;
     server.on('connection', (socket) => {
       parseInSlices(socket, (bytes) => this.#arrived(socket, bytes));
       this.#add(socket);
@@ -158,6 +159,7 @@ class Connections {
     this.#between.set(socket, 0);
     response.once('close', () => this.#busy.delete(socket));
     response.once('prefinish', () => this.#limitUnread());
+    if (request.rawHeaders.length >= 2 * MAX_HEADERS) return refuse(response, 431);
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     if (encoding !== undefined) return refuse(response, 411);
     if (Number(length) > MAX_BODY_BYTES) response.setHeader('connection', 'close'); // it gets its answer, and is not read on
@@ -178,6 +180,7 @@ module.exports = {
   HTTP_LIMITS,
   IDLE_MS,
   MAX_BODY_BYTES,
+  MAX_HEADERS,
   MAX_STRANGERS,
   MAX_MEMBERS,
   MAX_UNREAD_BYTES,

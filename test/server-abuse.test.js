@@ -5,7 +5,14 @@ const { once } = require('node:events');
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { setTimeout: pause } = require('node:timers/promises');
-const { HTTP_LIMITS, IDLE_MS, MAX_MEMBERS, MAX_STRANGERS, MAX_UNREAD_BYTES } = require('../server/connections.js');
+const {
+  HTTP_LIMITS,
+  IDLE_MS,
+  MAX_HEADERS,
+  MAX_MEMBERS,
+  MAX_STRANGERS,
+  MAX_UNREAD_BYTES,
+} = require('../server/connections.js');
 const { MAX_FILE_BYTES, MAX_RUNS } = require('../server/run-store.js');
 const { LIMITS_MS, MAX_ENDED_SESSIONS } = require('../server/runs.js');
 const { MAX_UNSENT_BYTES } = require('../server/subscribers.js');
@@ -274,7 +281,7 @@ test.each([
     'a body in thousands of pieces, behind a thousand headers',
     () =>
       `${head('POST', '/api/runs')}${'a:b\r\n'.repeat(1000)}Transfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(10_000)}`,
-    411,
+    431,
   ],
   [
     'a body without end',
@@ -308,7 +315,7 @@ test('docs/lab.md states the limits', () => {
     new RegExp(`have sent it +\\| ${MAX_MEMBERS};`),
     new RegExp(`whole request +\\| ${headersTimeout / 1000} s, ${requestTimeout / 1000} s `),
     new RegExp(`\\| ${IDLE_MS / 1000} s; ${keepAliveTimeout / 1000} s between`),
-    new RegExp(`head of a request, body +\\| ${kib(maxHeaderSize)} each`),
+    new RegExp(`head of a request, body +\\| ${kib(maxHeaderSize)} each; a head has fewer than ${MAX_HEADERS} headers`),
     new RegExp(`have not read +\\| ${MAX_UNREAD_BYTES >> 20} MiB and one answer`),
     new RegExp(`has not read +\\| ${kib(MAX_UNSENT_BYTES)} and`),
     new RegExp(

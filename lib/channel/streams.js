@@ -33,7 +33,7 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
   let isWritten = false; // the peer may have received what is being written, whose callback was not called yet
   /** @type {IteratorResult<any, undefined> | null} what has arrived meanwhile */ let held = null;
   /** @type {Uint8Array | null} what is left of a large message */ let rest = null;
-  /** @type {any} why nothing more arrives, other than the end of the peer */ let failure = null;
+  /** @type {{error: any} | null} why nothing more arrives, other than the end of the peer */ let failure = null;
   const duplex = new Duplex({
     objectMode,
     autoDestroy: true,
@@ -61,25 +61,22 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
     },
   });
 
-  const { read, emit } = duplex;
+  const { read } = duplex;
   return Object.assign(duplex, {
     /** @param {number} [size] */
     read(size) {
+      const { readableLength: before } = duplex;
       let isRead = false;
       try {
-        const chunk = read.call(duplex, size);
+        // As at the end of a stream, read(n) returns what is left if that is less.
+        const chunk = read.call(duplex, failure && before > 0 && Number(size) > before ? before : size);
         isRead = true;
         return chunk;
       } finally {
-        // A listener of 'data' has thrown, and Node leaves its loop over what has arrived.
-        if (!isRead) nextTick(flow);
+        if (!isRead && duplex.readableLength < before)
+          nextTick(flow); // a listener of 'data' has thrown, and Node leaves its loop over what has arrived
+        else if (failure && before > 0 && duplex.readableLength === 0) nextTick(failIfEmpty); // what was read may be pushed back
       }
-    },
-    /** @param {string | symbol} event @param {any[]} values */
-    emit(event, ...values) {
-      if (event !== 'end' || failure === null) return emit.call(duplex, event, ...values);
-      duplex.destroy(failure);
-      return true;
     },
     // A method of net.Socket. Node's http calls it after the last message of a connection; where there is none, it calls end(), which
     // closes only one direction.
@@ -96,19 +93,21 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
 
   /**
    * Nothing more can be received. Something may be left to read that was received before: after unshift(), or after read(n), for which
-   * Node raises the high-water mark. destroy() would discard it. So the stream ends as Node ends one, and the error comes instead of 'end'.
+   * Node raises the high-water mark. destroy() would discard it. Nor may the stream be ended by push(null) before that: after the last
+   * byte, Node would tell those who wait for its end that it has ended well, before it emits 'end'.
    * @param {any} error
    */
   function failRead(error) {
     if (isOver(error)) return void duplex.destroy();
-    failure = error;
-    nextTick(endRead); // what was just read may be pushed back
+    failure = { error };
+    nextTick(() => {
+      if (!failIfEmpty()) duplex.emit('readable'); // to a reader that waits for more than there is
+    });
   }
 
-  function endRead() {
-    if (duplex.readableLength === 0) return void duplex.destroy(failure);
-    duplex.push(null);
-    duplex.read(0);
+  function failIfEmpty() {
+    if (duplex.readableLength === 0) duplex.destroy(failure?.error);
+    return duplex.destroyed;
   }
 
   /** Has this side ended what was in progress, by destroy() or by close() of the channel? Then it has not failed. @param {any} error */

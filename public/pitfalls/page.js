@@ -70,7 +70,7 @@ async function showRecording({ recording: trace = null, notRecorded = null, even
 function showOutcomes(file) {
   byId('outcomes').replaceChildren(outcome(file.wrong, 'wrong'), outcome(file.right, 'right'));
   byId('outcomes').hidden = false;
-  showRecording(file);
+  showRecording(file).catch(fail); // its modules are loaded now
   showText(byId('verdict'), verdictOf(file));
 }
 

@@ -1,5 +1,7 @@
 'use strict';
 // Streams over a channel whose peer, process or listener ends in the middle of what has arrived.
+const { text } = require('node:stream/consumers');
+const { finished } = require('node:stream/promises');
 const { closing, crossings, newPath, pair, pause, runScript, success } = require('./support.js');
 
 const transport = JSON.stringify(require.resolve('./transport.js'));
@@ -107,6 +109,25 @@ test.each(Object.entries(LINE_READERS))('all that a peer sent before it died is 
   expect(await failed).toMatchObject({ code: 'ERR_PEER_DIED' });
   expect(received).toBe(lines.join(''));
 });
+
+test.each(['for await', 'finished()'])(
+  '%s reports a death although the last bytes were read before it',
+  async (how) => {
+    const path = newPath();
+    const server = closing(await crossings.listen(path));
+    const { ended } = runScript(
+      connecting(path, `await channel.send('headbody'); process.kill(process.pid, 'SIGKILL');`),
+    );
+    const duplex = (await server.accept()).toDuplex();
+    await new Promise((resolve) => duplex.once('readable', resolve));
+    expect(String(duplex.read(4))).toBe('head');
+    await ended;
+    await pause(50);
+    expect(String(duplex.read(4))).toBe('body');
+    const all = how === 'for await' ? text(duplex) : finished(duplex.resume(), { writable: false });
+    await expect(all).rejects.toThrow(expect.objectContaining({ code: 'ERR_PEER_DIED' }));
+  },
+);
 
 test.each(['close', 'destroy'])('%s() destroys each of many streams of a channel once', async (how) => {
   const [a] = await pair();
