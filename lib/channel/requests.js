@@ -234,7 +234,10 @@ class Requests {
       reject(error);
       settled();
     };
-    const late = () => giveUp(new CrossingsError('ERR_TIMEOUT', `No response within ${timeoutMs} ms.`));
+    const late = () => {
+      if (request.isAnswered) return; // in time, while receiveSync() blocked: it is dispatched in the next turn
+      giveUp(new CrossingsError('ERR_TIMEOUT', `No response within ${timeoutMs} ms.`));
+    };
     stopListening = onAbort(signal, giveUp);
     // A timer whose time exceeds 2^31 - 1 ms would fire at once.
     if (Number.isFinite(timeoutMs)) timer = setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1));

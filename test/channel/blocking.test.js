@@ -526,3 +526,26 @@ test('what receiveSync() has read makes room although the thread blocks in anoth
   expect(Atomics.wait(isSent, 0, 0, 20_000)).not.toBe('timed-out');
   await worker.terminate();
 });
+
+// The turn was over when the thread returned, and its timers came first.
+test('a response that receiveSync() has read in time does not time out', async () => {
+  const { channel, port } = channelPair();
+  const source = `
+    require(${library}).openChannel(require('node:worker_threads').workerData).then((channel) => {
+      channel.onRequest((request) => {
+        channel.trySend('message');
+        return request;
+      });
+    });`;
+  const worker = new Worker(source, { eval: true, workerData: port.take() });
+  const ours = closing(await channel);
+  for (let round = 0; round < 6; round++) {
+    const responses = Promise.all([1, 2].map((n) => ours.request(`${n}`, { timeout: 200 }).then(String)));
+    await null;
+    ours.receiveSync();
+    ours.receiveSync();
+    expect(() => ours.receiveSync({ timeout: 300 })).toThrow(errorWith('ERR_TIMEOUT'));
+    await expect(responses).resolves.toEqual(['1', '2']);
+  }
+  await worker.terminate();
+});
