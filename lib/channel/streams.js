@@ -73,9 +73,9 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
         isRead = true;
         return chunk;
       } finally {
-        if (!isRead && duplex.readableLength < before)
-          nextTick(flow); // a listener of 'data' has thrown, and Node leaves its loop over what has arrived
-        else if (failure && before > 0 && duplex.readableLength === 0) nextTick(failIfEmpty); // what was read may be pushed back
+        const { readableLength: left } = duplex;
+        if (!isRead && left < before) nextTick(flow); // a listener of 'data' has thrown, and Node leaves its loop over what has arrived
+        if (failure && left === 0) nextTick(failIfEmpty); // what was read may be pushed back
       }
     },
     // A method of net.Socket. Node's http calls it after the last message of a connection; where there is none, it calls end(), which

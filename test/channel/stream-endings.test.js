@@ -129,6 +129,39 @@ test.each(['for await', 'finished()'])(
   },
 );
 
+test('the error comes although a listener has thrown at the last bytes before it', async () => {
+  const script = `
+    const { crossings } = require(${transport});
+    process.on('uncaughtException', () => {});
+    const decode = (bytes) => {
+      if (bytes.length === 3) throw new Error('decode');
+      return bytes;
+    };
+    (async () => {
+      const { channel, port } = crossings.channelPair({ decode });
+      const [near, far] = await Promise.all([channel, crossings.openChannel(port.take())]);
+      const duplex = near.toDuplex();
+      const readable = () => new Promise((resolve) => duplex.once('readable', resolve));
+      await far.send('head');
+      await readable();
+      duplex.read(20); // for this, Node raises the high-water mark
+      await far.send('body');
+      while (duplex.readableLength < 8) await readable();
+      await far.send('bad');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      let received = '';
+      duplex.on('error', ({ message }) => {
+        console.log(received, message);
+        far.close();
+      });
+      duplex.on('data', (chunk) => {
+        received += chunk;
+        throw new Error('mine');
+      });
+    })();`;
+  expect(await runScript(script).ended).toEqual({ status: 0, signal: null, output: 'headbody decode\n' });
+});
+
 test.each(['close', 'destroy'])('%s() destroys each of many streams of a channel once', async (how) => {
   const [a] = await pair();
   let calls = 0;
