@@ -15,7 +15,7 @@ const MAX_SHARING = 64; // open requests that may share their memory with others
 const CHUNK = 1024; // messages in the inbox, whose places are given back together
 const DONE = Promise.resolve();
 
-/** @typedef {{kind: number, number: number, payload: Buffer}} NumberedFrame */
+/** @typedef {import('./requests.js').NumberedFrame} NumberedFrame */
 /** @typedef {InstanceType<typeof Slab> | InstanceType<typeof import('./reused-slab.js').ReusedSlab>} Memory where messages are copied */
 
 class Arrivals {
@@ -126,11 +126,12 @@ class Arrivals {
     if (kind !== KIND.REQUEST && !this.#requests.isAwaited(number)) return reader.consume(size);
     const copied = kind === KIND.REFUSAL ? Math.min(size, NUMBER_BYTES + MAX_REFUSAL_BYTES) : size;
     const payload = this.#copyNumbered(kind, copied); // first: there may be no memory for it
-    const isWanted = this.#requests.admit(kind, number, size - NUMBER_BYTES);
+    const frame = { kind, number, payload };
+    const isWanted = this.#requests.admit(frame);
     reader.consume(size);
     if (!isWanted) return this.#onMore(); // a queued request may be sent now
-    if (this.hasNumbered) return void this.#numbered.push({ kind, number, payload });
-    this.#numbered = [{ kind, number, payload }]; // push() would make room for 17
+    if (this.hasNumbered) return void this.#numbered.push(frame);
+    this.#numbered = [frame]; // push() would make room for 17
     this.#numberedNext = 0;
     this.#onNumbered();
   }
@@ -195,7 +196,7 @@ class Arrivals {
       this.#numbered[this.#numberedNext++] = undefined; // so that the array does not keep its payload
       this.dispatched++;
       try {
-        this.#requests.take(frame.kind, frame.number, frame.payload);
+        this.#requests.take(frame);
       } catch (error) {
         if (frame.kind === KIND.REQUEST && responder.begun === begun) this.#numbered[--this.#numberedNext] = frame; // the stack is full
         throw error;

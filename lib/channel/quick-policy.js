@@ -11,7 +11,8 @@ class QuickPolicy {
   #wasAlone = false; // no other request was awaited when the last one was sent
   #number = 0; // of the request that polls now, and the size of its payload; -1: there is none
   #size = -1;
-  #isAnswered = false; // its response was set aside: a hook of async_hooks has used the channel meanwhile, or a vm timeout ended the polling
+  // Its response was set aside: a hook of async_hooks has used the channel meanwhile, or a vm timeout ended the polling.
+  /** @type {import('./requests.js').NumberedFrame | undefined} */ #answer;
 
   /** @param {InstanceType<typeof import('./request-window.js').RequestWindow>} window */
   constructor(window) {
@@ -40,13 +41,13 @@ class QuickPolicy {
     this.#window.enter(size);
     this.#size = size;
     this.#number = number;
-    this.#isAnswered = false;
+    this.#answer = undefined;
   }
 
   /** It was not sent, or its response was taken, or it goes on as an ordinary request. */
   end() {
     if (this.#size < 0) return;
-    if (!this.#isAnswered) this.#window.leave(this.#size);
+    if (!this.#answer) this.#window.leave(this.#size);
     this.#size = -1;
   }
 
@@ -57,18 +58,18 @@ class QuickPolicy {
 
   /** Does the request with this number poll, and has no response yet? @param {number} number */
   awaits(number) {
-    return this.is(number) && !this.#isAnswered;
+    return this.is(number) && !this.#answer;
   }
 
-  /** The response to the request that polls is set aside. */
-  answeredAside() {
+  /** The response to the request that polls is set aside. @param {import('./requests.js').NumberedFrame} answer */
+  answeredAside(answer) {
     this.#window.leave(this.#size);
-    this.#isAnswered = true;
+    this.#answer = answer;
   }
 
-  /** Was its response set aside? */
-  get isAnswered() {
-    return this.#isAnswered;
+  /** Its response, if it was set aside. */
+  get answer() {
+    return this.#answer;
   }
 }
 

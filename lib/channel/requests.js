@@ -17,11 +17,12 @@ const { onAbort } = require('./signals.js');
  * @typedef {(payload: Uint8Array, kind: number, number: number, done: (error?: unknown) => void) => (() => void) | undefined} SendNumbered
  */
 
+/** @typedef {{kind: number, number: number, payload: Buffer}} NumberedFrame a request, a response or a refusal that was read from the ring */
 /**
  * @typedef {object} Outgoing
  * @property {Uint8Array | undefined} payload until it is in the ring
  * @property {number} size of the payload in bytes
- * @property {boolean} isAnswered a response has arrived and will be dispatched: it no longer counts in the window
+ * @property {NumberedFrame | undefined} answer a response that has arrived and will be dispatched: the request no longer counts in the window
  * @property {boolean} isAbandoned the request was aborted or has timed out after it was sent
  * @property {import('./queue.js').Entry<[number, Outgoing]> | undefined} entry in the queue
  * @property {(() => void) | undefined} cancel while it waits for room in the ring
@@ -37,7 +38,7 @@ class Requests {
   #window;
   #quick;
   #maxAwaited;
-  /** @type {{kind: number, number: number, payload: Buffer} | undefined} the response to a request that polls, if it comes another way */ #early;
+  /** @type {NumberedFrame | undefined} the response to a request that polls, if it comes another way */ #early;
   #next = 1;
   #awaited = 0; // requests whose promise is pending
   /** @type {Map<number, Outgoing>} by number: admitted to the window, and not answered yet */ #open = new Map();
@@ -139,7 +140,7 @@ class Requests {
       const request = {
         payload: sentAs === undefined ? payload : undefined,
         size,
-        isAnswered: false,
+        answer: undefined,
         isAbandoned: false,
         entry: undefined,
         cancel: undefined,
@@ -160,18 +161,18 @@ class Requests {
 
   /** One that has polled goes on as an ordinary request. @param {number} number @param {Outgoing} request */
   #goOn(number, request) {
-    request.isAnswered = this.#quick.isAnswered;
+    request.answer = this.#quick.answer;
     this.#quick.end();
     this.#enter(number, request);
     if (this.#early?.number !== number) return;
-    const { kind, payload } = this.#early;
+    const early = this.#early;
     this.#early = undefined;
-    this.take(kind, number, payload);
+    this.take(early);
   }
 
   /** @param {number} number @param {Outgoing} request */
   #enter(number, request) {
-    if (!request.isAnswered) this.#window.enter(request.size);
+    if (!request.answer) this.#window.enter(request.size);
     this.#open.set(number, request);
   }
 
@@ -203,7 +204,7 @@ class Requests {
   /** Close an open request. @param {number} number @param {Outgoing} request */
   #leave(number, request) {
     this.#open.delete(number);
-    if (!request.isAnswered) this.#window.leave(request.size);
+    if (!request.answer) this.#window.leave(request.size);
     if (!request.isAbandoned) this.#awaited--;
     return request;
   }
@@ -235,7 +236,7 @@ class Requests {
       settled();
     };
     const late = () => {
-      if (request.isAnswered) return; // in time, while receiveSync() blocked: it is dispatched in the next turn
+      if (request.answer) return this.take(request.answer); // it came in time, but its turn has not: this thread was busy
       giveUp(new CrossingsError('ERR_TIMEOUT', `No response within ${timeoutMs} ms.`));
     };
     stopListening = onAbort(signal, giveUp);
@@ -275,44 +276,42 @@ class Requests {
    */
   isAwaited(number) {
     const request = this.#open.get(number);
-    if (request !== undefined) return !request.isAnswered && request.cancel === undefined;
+    if (request !== undefined) return !request.answer && request.cancel === undefined;
     return this.#quick.awaits(number);
   }
 
   /**
    * Count a frame that was copied. Throws if it is a request that exceeds the peer's window.
-   * @param {number} kind
-   * @param {number} number
-   * @param {number} size of the payload, without the number
+   * @param {NumberedFrame} frame
    * @returns {boolean} false: ignore it, because no request awaits this response
    */
-  admit(kind, number, size) {
+  admit(frame) {
+    const { kind, number, payload } = frame;
     if (kind === KIND.REQUEST) {
-      this.responder.admit(size);
+      this.responder.admit(payload.length);
       return true;
     }
     const request = this.#open.get(number);
     if (request === undefined && this.#quick.awaits(number)) {
-      this.#quick.answeredAside();
+      this.#quick.answeredAside(frame);
       return true;
     }
-    if (request === undefined || request.isAnswered) return false;
+    if (request === undefined || request.answer) return false;
     if (request.isAbandoned) this.#leave(number, request);
     else this.#window.leave(request.size); // a thread that is blocked in receiveSync() dispatches the response later
-    request.isAnswered = true;
+    request.answer = frame;
     return !request.isAbandoned;
   }
 
   /**
-   * Dispatch a request, a response or a refusal.
-   * @param {number} kind
-   * @param {number} number
-   * @param {Buffer} payload not shared with any other receiver
+   * Dispatch a request, a response or a refusal. A response that late() has dispatched before is ignored.
+   * @param {NumberedFrame} frame
    */
-  take(kind, number, payload) {
+  take(frame) {
+    const { kind, number, payload } = frame;
     if (kind === KIND.REQUEST) return this.responder.respond(number, payload);
     const request = this.#open.get(number);
-    if (request === undefined) return this.#takeEarly(kind, number, payload);
+    if (request === undefined) return this.#takeEarly(frame);
     this.#leave(number, request);
     this.#quick.answered();
     if (request.isAbandoned) return;
@@ -323,11 +322,10 @@ class Requests {
   /**
    * A hook of async_hooks has received while a request polls, or a vm timeout has ended the polling. In the latter case, nobody takes
    * the response before this thread runs the next microtask. Other requests were rejected after their responses were set aside.
-   * @param {number} kind @param {number} number @param {Buffer} payload
+   * @param {NumberedFrame} early
    */
-  #takeEarly(kind, number, payload) {
-    if (!this.#quick.is(number)) return;
-    const early = { kind, number, payload };
+  #takeEarly(early) {
+    if (!this.#quick.is(early.number)) return;
     this.#early = early;
     DONE.then(() => {
       if (this.#early !== early) return;

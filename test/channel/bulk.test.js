@@ -62,7 +62,7 @@ test('requests that waited are sent as long as the turn lasts', () => {
   ask(65000);
   for (let i = 0; i < 5; i++) ask(1000);
   expect(sent).toEqual([1]);
-  requests.take(2, 1, Buffer.alloc(0));
+  requests.take({ kind: 2, number: 1, payload: Buffer.alloc(0) });
   requests.sendQueued(() => false);
   expect(sent).toEqual([1, 2]);
   let left = 2;

@@ -188,14 +188,28 @@ test('a request that finds room at the second look gets its response, and its wi
   );
   const asked = requests.ask(Buffer.from('x'), undefined, Number.POSITIVE_INFINITY, () => {});
   expect(requests.isAwaited(1)).toBe(true);
-  requests.admit(KIND.RESPONSE, 1, 1);
-  requests.take(KIND.RESPONSE, 1, Buffer.from('y'));
+  const response = { kind: KIND.RESPONSE, number: 1, payload: Buffer.from('y') };
+  requests.admit(response);
+  requests.take(response);
   expect(String(await asked)).toBe('y');
   const stop = new AbortController();
   const aborted = requests.ask(Buffer.from('x'), stop.signal, Number.POSITIVE_INFINITY, () => {});
   stop.abort(new Error('enough'));
   await expect(aborted).rejects.toThrow('enough');
   expect([cancels, requests.hasPending]).toEqual([0, true]); // it is open at the peer
+});
+
+// It was dispatched in its order only, behind up to 8,191 requests of the peer whose handlers took their time.
+test('a response that has been read ends its request when the timeout expires, whatever is to be dispatched before it', async () => {
+  const { Requests } = require('../../lib/channel/requests.js');
+  const { KIND } = require('../../lib/channel/layout.js');
+  const requests = new Requests(() => undefined, { mine: 65536, peer: 65536 });
+  const asked = requests.ask(Buffer.from('x'), undefined, 10, () => {});
+  const response = { kind: KIND.RESPONSE, number: 1, payload: Buffer.from('y') };
+  expect(requests.admit(response)).toBe(true);
+  expect(String(await asked)).toBe('y');
+  requests.take(response); // its turn has come
+  expect([requests.areAwaited, requests.hasPending]).toEqual([false, false]);
 });
 
 // A try call took that response out of the ring, and nobody sent the request that it had made room for.
