@@ -81,6 +81,20 @@ test('the addresses of sockets and the targets of passed descriptors are printab
   expect(message(passed)).toContain('3</?[31m>');
 });
 
+// A program that had both was taken for one that waits for itself.
+test('a TCP socket and a UDP socket with the same addresses are not the two ends of a connection', () => {
+  const objects = new Objects();
+  const [client, server] = ['127.0.0.1:4000', '127.0.0.1:5000'];
+  const peerOf = (/** @type {number} */ inode, /** @type {number} */ kind, /** @type {string} */ local) => {
+    const socket = { family: 2, kind, local, remote: local === client ? server : client };
+    return objects.list[objects.of({ fd: inode, target: `socket:[${inode}]`, device: 1, inode, socket })].peer;
+  };
+  expect(peerOf(1, 1, client)).toBe(null);
+  expect(peerOf(2, 2, server)).toBe(null);
+  expect(peerOf(3, 1, server)).toBe(0);
+  expect(peerOf(4, 2, client)).toBe(1);
+});
+
 (allowed ? test : test.skip)('the names of source files are printable', async () => {
   const mark = "test -r /.crossings-lines/begin/called/1//tmp/$(printf '\\033')[31m.js; test -d /";
   const { events } = await record(['sh', '-c', mark]);

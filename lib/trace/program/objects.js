@@ -102,7 +102,7 @@ class Objects {
     this.byKey = new Map();
     /** @type {Map<string, number>} how many objects have names that begin so */
     this.letters = new Map();
-    /** Sockets by their addresses, "LOCAL>REMOTE". @type {Map<string, number>} */
+    /** Sockets by their type and addresses, "TYPE LOCAL>REMOTE". @type {Map<string, number>} */
     this.byAddresses = new Map();
     /** Objects whose peer has not been seen yet, by its key. @type {Map<string, number>} */
     this.awaited = new Map();
@@ -193,8 +193,8 @@ class Objects {
       else this.connect(id, other);
     } else if (family !== 1 && local && remote) {
       const [near, far] = [local, remote].map(withoutMapping);
-      this.byAddresses.set(`${near}>${far}`, id);
-      const other = this.byAddresses.get(`${far}>${near}`);
+      this.byAddresses.set(`${kind} ${near}>${far}`, id);
+      const other = this.byAddresses.get(`${kind} ${far}>${near}`);
       if (other !== undefined && other !== id) this.connect(id, other);
     }
   }
