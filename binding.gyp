@@ -91,8 +91,10 @@
       'defines': ['NAPI_VERSION=8', 'NAPI_CPP_EXCEPTIONS', 'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS'],
       'cflags_cc': ['-std=c++17', '-O2'],
       'cflags_cc!': ['-fno-exceptions'],
+      # Its functions are its own: a library that is loaded before it may have others of the same names, such as another version of native/.
+      'cflags': ['-fvisibility=hidden'],
       # Stay loaded when the last thread that uses the addon ends: a thread of disposal.h may still be in it.
-      'ldflags': ['-static-libgcc', '-static-libstdc++', '-Wl,-z,nodelete'],
+      'ldflags': ['-static-libgcc', '-static-libstdc++', '-Wl,--exclude-libs,ALL', '-Wl,-z,nodelete'],
     },
     {
       # What the programs of c-bench/ share.

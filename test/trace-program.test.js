@@ -258,6 +258,19 @@ describeWhereAllowed('why a program hangs:', () => {
     expect(waits.map(({ call }) => call)).toEqual(['read']);
   });
 
+  // A limit that had been set once counted for ever.
+  (hasPython ? test : test.skip)('a read() of a socket whose time limit was taken away again', async () => {
+    const source = `import os, socket, struct
+ends = socket.socketpair()
+for seconds in (60, 0):
+  for end in ends: end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', seconds, 0))
+mine = os.fork() == 0
+ends[mine].close()
+ends[not mine].recv(1)`;
+    const { waits } = stuckOf(await record(['python3', '-c', source], { timeoutSeconds: 60 }));
+    expect(waits.map(({ call }) => call)).toEqual(['recvfrom', 'recvfrom']);
+  });
+
   (hasPython ? test : test.skip)('a poll() of sockets whose reads have a time limit', async () => {
     const source = `import os, select, socket, struct
 ends = socket.socketpair()

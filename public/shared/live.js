@@ -1,5 +1,7 @@
 // A run in progress, followed through the server's events until it ends.
-import { dataAddress } from './api.js';
+import { call, dataAddress } from './api.js';
+
+const RETRY_MS = 3000; // as Chromium does when a connection is lost
 
 /**
  * @typedef {object} Followers
@@ -21,7 +23,9 @@ export function followRun(id, { onSnapshot, onProgress, onEnd, onConnection, oth
   /** @type {EventSource | null} */
   let source = null;
   let failures = 0; // since the last connection
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ let retry;
   function close() {
+    clearTimeout(retry);
     source?.close();
     source = null;
     connected();
@@ -54,11 +58,25 @@ export function followRun(id, { onSnapshot, onProgress, onEnd, onConnection, oth
     }
     opened.onopen = connected;
     opened.onerror = () => {
-      if (opened.readyState === EventSource.CLOSED) return end('The run can no longer be followed.');
+      if (opened.readyState === EventSource.CLOSED) return refused(opened);
       // The server ends a stream that is not read fast enough; the browser then connects again.
       if (++failures > 1) onConnection('The lab’s server does not respond. The page tries to connect again.');
     };
     return opened;
+  }
+  /**
+   * The browser does not connect again, because the answer was no stream. The run may be gone, or something between the page and the
+   * lab refuses the stream only.
+   * @param {EventSource} refusedSource
+   */
+  async function refused(refusedSource) {
+    const run = await call(`/api/runs/${id}`).catch(() => null);
+    if (source !== refusedSource) return; // meanwhile it was stopped, or the page was hidden
+    if (run?.state !== 'running') return end('The run can no longer be followed.');
+    onConnection('The lab’s server does not send the progress of this run. The page tries to connect again.');
+    retry = setTimeout(() => {
+      source = open();
+    }, RETRY_MS);
   }
   function openIfShown() {
     if (document.hidden) close();

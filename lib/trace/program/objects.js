@@ -179,8 +179,8 @@ class Objects {
     if (underWay || object.underWay) object.underWay = underWay ?? 0;
     if (local) object.local = printable(local);
     if (remote) object.remote = printable(remote);
-    if (limited) this.timed.add(id);
-    if (givesUp) this.impatient.add(id);
+    this.timed[limited ? 'add' : 'delete'](id); // a program may take it away again
+    this.impatient[givesUp ? 'add' : 'delete'](id);
     if (kind === SOCK_DGRAM) this.mailboxes.add(id);
     if (listens) {
       object.listens = true;

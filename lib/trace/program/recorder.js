@@ -179,6 +179,7 @@ class Recorder extends Content {
     }
     this.entered.set(line.tid, line);
     line.objects = line.fds.map((/** @type {RawDescriptor} */ raw) => this.descriptors.see(line.pid, raw, this.now()));
+    line.limited = this.objects.timed.has(line.objects[0]);
     line.source = line.file ? { file: line.file, line: line.line } : (this.lines?.sourceOf(line) ?? null);
   }
 

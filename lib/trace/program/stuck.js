@@ -116,8 +116,7 @@ class Scene extends Holders {
     const about = { object, fd };
     const { name, kind, peer, local } = this.objects[object];
     const on = `on ${name} (descriptor ${fd})`;
-    const { timed } = this.recorder.objects;
-    if (timed.has(object) || this.recorder.objects.mayBeGivenUp(object))
+    if (this.hasTimeLimit(task, object) || this.recorder.objects.mayBeGivenUp(object))
       return wait('time', `${on}, with a time limit`, about);
     if (call === 'accept' || call === 'accept4') return wait('outside', `for a connection to ${local ?? name}`, about);
     if (call === 'flock' || call === 'fcntl') {
@@ -145,6 +144,12 @@ class Scene extends Holders {
     if (!heldBy.length) return wait('outside', on, about);
     const more = { ...about, heldBy, wakers: this.threadsOfAll([...heldBy, ...this.changers(object, reads)]) };
     return wait('inside', `${on}, ${this.relation(kind, reads, end, heldBy, pid)}`, more);
+  }
+
+  /** Had the socket a time limit when the call began? Only that counts. @param {Task} task @param {number} object */
+  hasTimeLimit({ tid, call }, object) {
+    const entered = this.recorder.entered.get(tid);
+    return entered?.name === call ? entered.limited : this.recorder.objects.timed.has(object);
   }
 
   /** What the first argument of a call refers to: what it was then, since the number may have been given to something else. @param {Task} task @param {number} fd */

@@ -25,8 +25,9 @@ export class EventList extends HTMLElement {
   #frame = 0;
   #resizes = new ResizeObserver(() => this.#render());
 
-  connectedCallback() {
-    this.replaceChildren(this.#list);
+  // Listens once, although the element may be moved to another place in the page.
+  constructor() {
+    super();
     this.#list.addEventListener('scroll', () => this.#later(), { passive: true });
     this.#list.addEventListener('keydown', (event) => this.#key(event));
     this.#list.addEventListener('click', ({ target }) => {
@@ -34,6 +35,10 @@ export class EventList extends HTMLElement {
       const line = this.#lines.find((one) => one.row === row);
       if (line) this.#pick(line.at);
     });
+  }
+
+  connectedCallback() {
+    this.replaceChildren(this.#list);
     this.#resizes.observe(this.#list);
   }
 

@@ -38,6 +38,11 @@ export class TraceLanes extends HTMLElement {
   #resizes = new ResizeObserver(() => this.#resize());
   #unsubscribe = () => {};
 
+  constructor() {
+    super();
+    this.#listen(); // once, although the element may be moved to another place in the page
+  }
+
   connectedCallback() {
     const helpId = `lanes-help-${++instances}`;
     const button = (/** @type {string} */ text, /** @type {string} */ label, /** @type {() => void} */ action) =>
@@ -58,7 +63,6 @@ export class TraceLanes extends HTMLElement {
     this.#scroll.replaceChildren(this.#canvas, this.#space);
     const help = h('span', { id: helpId, class: 'only-read-aloud' }, HELP);
     this.replaceChildren(tools, this.#scroll, help);
-    this.#listen();
     this.#resizes.observe(this.#scroll);
     this.#unsubscribe = onColorsChange(() => {
       this.#looks = null;
