@@ -48,7 +48,7 @@ typedef enum {
     CROSSINGS_END,            /* the peer has closed the channel, and every message has been read */
     CROSSINGS_TIMEOUT,        /* ERR_TIMEOUT */
     CROSSINGS_PEER_DIED,      /* ERR_PEER_DIED: the peer ended without closing the channel */
-    CROSSINGS_PEER_CORRUPT,   /* ERR_PEER_CORRUPT: the peer's memory is invalid, or a tag; close the channel */
+    CROSSINGS_PEER_CORRUPT,   /* ERR_PEER_CORRUPT: invalid memory or tag, or a Node peer's request; close the channel */
     CROSSINGS_PROTOCOL,       /* ERR_PROTOCOL: another version of the protocol, or only one side authenticates */
     CROSSINGS_NOT_AUTHORIZED, /* ERR_NOT_AUTHORIZED: the peer runs as another user */
     CROSSINGS_TOO_LARGE,      /* ERR_MESSAGE_TOO_LARGE: larger than crossings_max_message() or than the buffer */

@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef MFD_NOEXEC_SEAL /* of Linux 6.3; includes MFD_ALLOW_SEALING */
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
@@ -70,6 +73,8 @@ int region_create(struct region *region, uint32_t capacity, uint32_t flags) {
     if (flags & RING_FLAG_AUTHENTICATED && getrandom(&key, sizeof key, 0) != (ssize_t)sizeof key)
         return -1;
     int fd = memfd_create("crossings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0 && errno == EACCES) /* vm.memfd_noexec is 2 */
+        fd = memfd_create("crossings", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
     if (fd < 0)
         return -1;
     struct stat status;

@@ -344,17 +344,30 @@ describeInBrowser('the benchmark page', () => {
     expect((await api('/api/runs')).runs).toHaveLength(before + 1);
     await page.locator('#cancel').dispatchEvent('click', { detail: 2 }); // where Start was when the first click came
     // Fails its stream, as a server that has gone does, until it is back.
+    const showAgain = () =>
+      page.evaluate(() => {
+        for (const hidden of [true, false]) {
+          Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+          document.dispatchEvent(new Event('visibilitychange'));
+        }
+      });
     await page.route('**/events', (route) => route.abort('connectionrefused'));
-    await page.evaluate(() => {
-      for (const hidden of [true, false]) {
-        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
-        document.dispatchEvent(new Event('visibilitychange'));
-      }
-    });
+    await showAgain();
     const connection = page.locator('#connection');
     await page.waitForFunction(() => document.querySelector('#connection')?.textContent !== '');
     expect(await connection.innerText()).toBe('The lab’s server does not respond. The page tries to connect again.');
     expect(await connection.getAttribute('role')).toBe('status');
+    await page.unroute('**/events');
+    await page.waitForFunction(() => document.querySelector('#connection')?.textContent === '');
+    // Something between the page and the lab may refuse the stream only. The page asked for everything again and again, as fast as it could.
+    const announced = await page.textContent('#announcements');
+    await page.route('**/events', (route) => route.fulfill({ status: 503 }));
+    await showAgain();
+    await page.waitForFunction(() => document.querySelector('#connection')?.textContent !== '');
+    expect(await connection.innerText()).toBe(
+      'The lab’s server does not send the progress of this run. The page tries to connect again.',
+    );
+    expect(await page.textContent('#announcements')).toBe(announced);
     await page.unroute('**/events');
     await page.waitForFunction(() => document.querySelector('#connection')?.textContent === '');
     expect((await api('/api/runs')).runs[0].state).toBe('running');

@@ -350,6 +350,49 @@ describeInBrowser('a recording of any program', () => {
     await page.waitForFunction(() => document.querySelector('.lanes-range')?.textContent === 'Showing all');
   });
 
+  // Each move added the listeners again, and a key selected the next event but one.
+  test('the timeline and the log may be moved to another place in the page', async () => {
+    const trace = small();
+    await open(trace);
+    await page.evaluate(() => {
+      for (const element of document.querySelectorAll('trace-lanes, event-list'))
+        element.parentNode?.insertBefore(element, element.nextSibling);
+    });
+    await page.locator('.event-list').focus();
+    await page.keyboard.press('Home');
+    await hasFragment('#event=1');
+    await page.keyboard.press('ArrowDown');
+    await hasFragment('#event=2');
+    await page.getByRole('application', { name: /^Timeline/ }).focus();
+    const { tid } = trace.events[1];
+    const next = trace.events.findIndex(
+      (/** @type {any} */ event, /** @type {number} */ i) => i > 1 && event.tid === tid,
+    );
+    await page.keyboard.press('ArrowRight');
+    await hasFragment(`#event=${next + 1}`);
+  });
+
+  // Only drawings used the new scale: a part was cut off, and a click selected another event than the one that was drawn there.
+  test('the timeline is drawn whole after its window was moved to a screen of another scale', async () => {
+    await open(small());
+    const session = await page.context().newCDPSession(page);
+    const hasScale = (/** @type {number} */ scale) =>
+      page.waitForFunction((/** @type {number} */ wanted) => {
+        const canvas = /** @type {HTMLCanvasElement} */ (document.querySelector('trace-lanes canvas'));
+        const { width } = canvas.getBoundingClientRect();
+        const drawn = canvas.getContext('2d')?.getTransform().a;
+        return devicePixelRatio === wanted && canvas.width === Math.round(width * wanted) && drawn === wanted;
+      }, scale);
+    await hasScale(1);
+    const { width, height } = page.viewportSize();
+    const screen = { width, height, mobile: false };
+    await session.send('Emulation.setDeviceMetricsOverride', { ...screen, deviceScaleFactor: 2 });
+    await hasScale(2);
+    await session.send('Emulation.setDeviceMetricsOverride', { ...screen, deviceScaleFactor: 1 });
+    await hasScale(1);
+    await session.detach();
+  });
+
   test('a click on the timeline selects the call that is there', async () => {
     await open(deadlock());
     const box = await page.locator('trace-lanes canvas').boundingBox();

@@ -26,6 +26,7 @@ export class TraceLanes extends HTMLElement {
   #view = new View();
   #width = 0;
   #height = 0;
+  #scale = 1; // pixels of the canvas per pixel of the page
   #frame = 0;
   /** @type {ReturnType<typeof looksFor> | null} */ #looks = null;
   /** @type {Map<number, {x: number, y: number}>} */ #pointers = new Map();
@@ -36,6 +37,7 @@ export class TraceLanes extends HTMLElement {
   #scroll = h('div', { class: 'lanes-scroll', role: 'application', tabindex: 0, 'aria-label': 'Timeline' });
   #ink = this.#canvas.getContext('2d', { alpha: false });
   #resizes = new ResizeObserver(() => this.#resize());
+  #rescale = () => this.#redraw();
   #unsubscribe = () => {};
 
   constructor() {
@@ -64,6 +66,7 @@ export class TraceLanes extends HTMLElement {
     const help = h('span', { id: helpId, class: 'only-read-aloud' }, HELP);
     this.replaceChildren(tools, this.#scroll, help);
     this.#resizes.observe(this.#scroll);
+    addEventListener('resize', this.#rescale);
     this.#unsubscribe = onColorsChange(() => {
       this.#looks = null;
       this.#redraw();
@@ -73,6 +76,7 @@ export class TraceLanes extends HTMLElement {
   disconnectedCallback() {
     this.#unsubscribe();
     this.#resizes.disconnect();
+    removeEventListener('resize', this.#rescale);
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
   }
@@ -170,8 +174,8 @@ export class TraceLanes extends HTMLElement {
     const content = AXIS + lanes * this.#rowHeight + 6;
     this.#height = Math.min(content, MOST_HEIGHT);
     if (this.#width === 0) return;
-    const scale = devicePixelRatio;
-    const [width, height] = [Math.round(this.#width * scale), Math.round(this.#height * scale)];
+    this.#scale = devicePixelRatio;
+    const [width, height] = [this.#width, this.#height].map((length) => Math.round(length * this.#scale));
     if (this.#canvas.width !== width || this.#canvas.height !== height) {
       this.#canvas.width = width;
       this.#canvas.height = height;
@@ -196,8 +200,8 @@ export class TraceLanes extends HTMLElement {
     const ink = this.#ink;
     if (!recording || !ink || this.#width === 0) return;
     this.#looks ??= looksFor(this);
-    const scale = devicePixelRatio;
-    ink.setTransform(scale, 0, 0, scale, 0, 0);
+    if (this.#scale !== devicePixelRatio) this.#resize(); // the page was zoomed, or its window moved to another screen
+    ink.setTransform(this.#scale, 0, 0, this.#scale, 0, 0);
     const { from, to } = this.#view;
     drawLanes(ink, this.#looks, {
       recording,
