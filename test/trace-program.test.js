@@ -54,6 +54,9 @@ function check(trace) {
     if (end !== null && (end < t || end > durationNs)) throw new Error(`an event ends at ${end} of ${durationNs}`);
     if (fds.length !== about.length || about.some((id) => !objects[id])) throw new Error('unknown object');
     if (wokenBy !== null && !(events[wokenBy].t < (end ?? Infinity))) throw new Error('woken before its cause');
+    const wokenByEnd = wokenBy !== null && events[wokenBy].name === 'exit_group' && events[wokenBy].pid;
+    if (processes.some((process) => process.pid === wokenByEnd && (process.end ?? Infinity) < t))
+      throw new Error(`woken by the end of ${wokenByEnd}, which had ended before`);
     last = t;
     ends.set(tid, end ?? t);
   }
@@ -125,6 +128,28 @@ describeWhereAllowed('a pipeline', () => {
       expect([waker.name, String(waker.pid)]).toEqual(['exit_group', result]);
     }
   });
+});
+
+// The first process to end was named, even if it had ended before the sleep.
+testWhereAllowed('the end of a pipe is caused by the last process that held its other end', async () => {
+  const { events, processes } = check(
+    await record(['sh', '-c', '{ sleep 0.2 & sleep 0.6; } | { read -r line; true; }']),
+  );
+  const reads = events.filter(({ name, result, sleeps }) => name === 'read' && result === '0' && sleeps > 0);
+  expect(reads).toHaveLength(1);
+  const first = processes.find(({ command }) => command?.at(-1) === '0.2');
+  const waker = events[reads[0].wokenBy ?? -1];
+  expect(waker.name).toMatch(/^(close|exit_group)$/);
+  expect(waker.t).toBeGreaterThan(first?.end ?? Infinity);
+});
+
+testWhereAllowed('an interrupted call has no cause', async () => {
+  const { events } = check(
+    await record(['bash', '-c', 'trap : USR1; (sleep 0.3; kill -USR1 $$) & read -r line < <(sleep 0.8)']),
+  );
+  const interrupted = events.filter(({ result }) => /^\? ERESTART|^-1 EINTR/.test(result));
+  expect(interrupted.map(({ wokenBy }) => wokenBy)).toEqual(interrupted.map(() => null));
+  expect(interrupted.length).toBeGreaterThan(0);
 });
 
 const hasStrace = spawnSync('strace', ['-V']).status === 0;

@@ -7,7 +7,8 @@ const { addressKey } = require('../values.js');
 /** @typedef {InstanceType<typeof import('./objects.js').Objects>} Objects */
 
 const READS = ['read', 'readv', 'pread64', 'recvfrom', 'recvmsg', 'splice', 'sendfile'];
-const WRITES = ['write', 'writev', 'pwrite64', 'sendto', 'sendmsg', 'shutdown'];
+const WRITES = ['write', 'writev', 'pwrite64', 'sendto', 'sendmsg'];
+const INTERRUPTED = [-4, -512, -513, -514, -516]; // by a signal: EINTR, and its forms within the kernel
 const LOOK_BACK = 16; // events that began before a sleep and may have ended during it
 
 /** A list of events by a key. @template K @extends {Map<K, ProgramCall[]>} */
@@ -48,6 +49,8 @@ class Causes {
     this.wakes = /** @type {Lists<string>} */ (new Lists());
     /** @type {Map<number, ProgramCall>} by process */
     this.exits = new Map();
+    /** @type {Map<ProgramCall, number>} when the process of an exit_group() had ended: the call itself never returns */
+    this.ends = new Map();
     /** @type {{event: ProgramCall, find: () => ProgramCall | null}[]} */
     this.sleepers = [];
     this.fdObjects = new Map();
@@ -61,6 +64,7 @@ class Causes {
       if (WRITES.includes(event.name)) this.writes.put(object, event);
     }
     if (raw.closed) this.closes.put(raw.closed.object, event);
+    if (event.name === 'shutdown' && object !== undefined) this.closes.put(object, event);
     if (event.name === 'connect' && raw.in[1]) {
       const listener = this.objects.listenerAt(addressKey(Buffer.from(raw.in[1], 'hex')));
       if (listener !== undefined) this.connects.put(listener, event);
@@ -69,15 +73,19 @@ class Causes {
     const operation = event.name === 'futex' ? Number(raw.args[1]) & 0x7f : -1;
     if ((operation === 1 || operation === 10) && Number(raw.result) > 0) {
       this.wakes.put(`${event.pid} ${raw.args[0]}`, event);
-      this.wakes.put('shared', event);
+      if (!isPrivate(raw)) for (const key of [`shared ${raw.args[0]}`, 'shared']) this.wakes.put(key, event);
     }
-    if (event.sleeps > 0 && event.end !== null) this.sleepers.push({ event, find: this.finder(event, raw) });
+    const isInterrupted = INTERRUPTED.includes(Number(raw.result));
+    if (event.sleeps > 0 && event.end !== null && !isInterrupted)
+      this.sleepers.push({ event, find: this.finder(event, raw) });
   }
 
-  /** The process has ended, and with it what it held. @param {number} pid @param {import('./descriptors.js').Holding[]} held */
-  ended(pid, held) {
+  /** The process has ended, and with it what it held. @param {number} pid @param {import('./descriptors.js').Holding[]} held @param {number} t */
+  ended(pid, held, t) {
     const exit = this.exits.get(pid);
-    for (const { object } of exit ? held : []) this.closes.put(object, /** @type {ProgramCall} */ (exit));
+    if (!exit) return;
+    this.ends.set(exit, t);
+    for (const { object } of held) this.closes.put(object, exit);
   }
 
   /** The end of what can be written to an object: a socket's is its peer. @param {number} object */
@@ -85,26 +93,54 @@ class Causes {
     return this.objects.list[object]?.peer ?? object;
   }
 
+  /** Was this event of another thread under way during a sleep? Its start is looked at by the caller. @param {ProgramCall} event @param {ProgramCall} sleeper */
+  overlaps(event, sleeper) {
+    return event.tid !== sleeper.tid && (event.end ?? this.ends.get(event) ?? Infinity) > sleeper.t;
+  }
+
+  /**
+   * The first event of another thread, in a list by start, that was under way during a sleep.
+   * @param {ProgramCall[] | undefined} list
+   * @param {ProgramCall} sleeper
+   */
+  first(list, sleeper) {
+    if (!list) return null;
+    const end = sleeper.end ?? Infinity;
+    for (let i = Math.max(0, indexAt(list, sleeper.t) - LOOK_BACK); i < list.length && list[i].t < end; i++)
+      if (this.overlaps(list[i], sleeper)) return list[i];
+    return null;
+  }
+
+  /** The last one. @param {ProgramCall[] | undefined} list @param {ProgramCall} sleeper */
+  last(list, sleeper) {
+    if (!list) return null;
+    const from = Math.max(0, indexAt(list, sleeper.t) - LOOK_BACK);
+    for (let i = indexAt(list, sleeper.end ?? Infinity) - 1; i >= from; i--)
+      if (this.overlaps(list[i], sleeper)) return list[i];
+    return null;
+  }
+
   /** How to find the cause, when all events are known. @param {ProgramCall} event @param {any} raw @returns {() => ProgramCall | null} */
   finder(event, raw) {
     const [object] = event.objects;
     const { name, pid } = event;
-    const data = (/** @type {number} */ about) => () => {
-      const end = this.otherEnd(about);
-      return overlapping(this.writes.get(end), event) ?? overlapping(this.closes.get(end), event);
-    };
-    if (READS.includes(name) && object !== undefined) return data(object);
+    const written = (/** @type {number} */ about) => this.first(this.writes.get(this.otherEnd(about)), event);
+    // Several may hold the other end. The last who closes it ends the sleep.
+    const closed = (/** @type {number} */ about) => this.last(this.closes.get(this.otherEnd(about)), event);
+    if (READS.includes(name) && object !== undefined) return () => (raw.result > 0 ? written : closed)(object);
     if (WRITES.includes(name) && object !== undefined)
-      return () => overlapping(this.reads.get(this.otherEnd(object)), event);
+      return () => this.first(this.reads.get(this.otherEnd(object)), event);
     switch (name) {
       case 'accept':
       case 'accept4':
-        return () => overlapping(this.connects.get(object), event);
+        return () => this.first(this.connects.get(object), event);
       case 'futex': {
-        const isPrivate = (Number(raw.args[1]) & 128) !== 0;
-        const key = `${pid} ${raw.args[0]}`;
+        if (Number(raw.result) !== 0) return () => null; // its time was over, or the word had another value
+        const own = `${pid} ${raw.args[0]}`;
+        if (isPrivate(raw)) return () => this.first(this.wakes.get(own), event);
+        // Processes may have the same word at different addresses. Then the one that woke last is the likeliest.
         return () =>
-          overlapping(this.wakes.get(key), event) ?? (isPrivate ? null : overlapping(this.wakes.get('shared'), event));
+          this.first(this.wakes.get(`shared ${raw.args[0]}`), event) ?? this.last(this.wakes.get('shared'), event);
       }
       case 'wait4':
       case 'waitid':
@@ -119,7 +155,7 @@ class Causes {
         const ready = fds.flatMap((fd) => raw.objectOf?.(fd) ?? []);
         return () => {
           for (const about of ready) {
-            const cause = overlapping(this.connects.get(about), event) ?? data(about)();
+            const cause = this.first(this.connects.get(about), event) ?? written(about) ?? closed(about);
             if (cause) return cause;
           }
           return null;
@@ -141,25 +177,17 @@ class Causes {
   }
 }
 
-/**
- * The first event of another thread, in a list by start, that was under way during a sleep.
- * @param {ProgramCall[] | undefined} list
- * @param {ProgramCall} sleeper
- */
-function overlapping(list, sleeper) {
-  if (!list) return null;
+const isPrivate = (/** @type {{args: string[]}} */ { args }) => (Number(args[1]) & 128) !== 0;
+
+/** The index of the first event of a list that began at this time or later. @param {ProgramCall[]} list @param {number} t */
+function indexAt(list, t) {
   let [low, high] = [0, list.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (list[middle].t < sleeper.t) low = middle + 1;
+    if (list[middle].t < t) low = middle + 1;
     else high = middle;
   }
-  const end = sleeper.end ?? Infinity;
-  for (let i = Math.max(0, low - LOOK_BACK); i < list.length && list[i].t < end; i++) {
-    const event = list[i];
-    if (event.tid !== sleeper.tid && (event.end ?? Infinity) > sleeper.t) return event;
-  }
-  return null;
+  return low;
 }
 
 module.exports = { Causes };

@@ -245,7 +245,7 @@ class Recorder extends Content {
     for (const other of process.threads) other.end ??= when;
     if (this.lines?.ended(pid, process.status)) this.note(UNREADABLE);
     const held = this.descriptors.end(pid, when);
-    this.causes.ended(pid, held);
+    this.causes.ended(pid, held, when);
     this.alive.delete(pid);
   }
 
