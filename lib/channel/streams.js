@@ -153,12 +153,21 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
   function push(result) {
     const { done, value } = result;
     if (duplex.destroyed) return;
-    if (done) duplex.push(null);
+    if (done) pushEnd();
     else if (value === null || value === undefined) duplex.destroy(notStreamable(value));
     // In byte mode, skip empty messages: push() of an empty chunk would end the current read without data.
     else if (!objectMode && isEmpty(value)) duplex._read(0);
     else if (!objectMode && isLarge(value)) pushPiece(toBytes(value));
     else pushChunk(value);
+  }
+
+  /**
+   * 'end' is due as soon as nothing is left, as with a socket, although nobody reads. pipe() does not while its target is full: if the
+   * stream were destroyed then, Node would take it for ended, and nobody would end the target.
+   */
+  function pushEnd() {
+    duplex.push(null);
+    duplex.read(0);
   }
 
   /** @param {Uint8Array | null} bytes */

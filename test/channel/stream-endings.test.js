@@ -1,7 +1,8 @@
 'use strict';
 // Streams over a channel whose peer, process or listener ends in the middle of what has arrived.
+const { Writable } = require('node:stream');
 const { text } = require('node:stream/consumers');
-const { finished } = require('node:stream/promises');
+const { finished, pipeline } = require('node:stream/promises');
 const { closing, crossings, newPath, pair, pause, runScript, success } = require('./support.js');
 
 const transport = JSON.stringify(require.resolve('./transport.js'));
@@ -287,4 +288,30 @@ test("a program that writes as long as it can ends at process.exit(), also in a 
   } catch {} // it has exited
   expect(received).toBeGreaterThan(16);
   expect(await ended).toEqual(success);
+});
+
+// While its target is full, pipe() does not ask whether the stream has ended. The target was never ended, and pipeline() never settled.
+test('pipeline() ends its target if the channel is closed after the peer, while the last chunk is being written', async () => {
+  const [a, b] = await pair();
+  const duplex = b.toDuplex();
+  /** @type {string[]} */ const written = [];
+  /** @type {(error?: Error) => void} */ let done = () => {};
+  const target = new Writable({
+    highWaterMark: 1,
+    write(chunk, _encoding, callback) {
+      written.push(String(chunk));
+      done = callback;
+    },
+  });
+  const ended = pipeline(duplex, target);
+  await a.send('one');
+  while (written.length === 0) await pause(1);
+  await a.close();
+  while (b.state === 'open') await pause(1);
+  await pause(20); // the stream ends
+  await b.close();
+  while (!duplex.closed) await pause(1);
+  done();
+  await ended;
+  expect(written).toEqual(['one']);
 });
