@@ -37,7 +37,12 @@ export class TraceLanes extends HTMLElement {
   #scroll = h('div', { class: 'lanes-scroll', role: 'application', tabindex: 0, 'aria-label': 'Timeline' });
   #ink = this.#canvas.getContext('2d', { alpha: false });
   #resizes = new ResizeObserver(() => this.#resize());
-  #rescale = () => this.#redraw();
+  /** @type {MediaQueryList | null} fulfilled until the page is zoomed, or its window moved to another screen */ #sameScale =
+    null;
+  #rescale = () => {
+    this.#watchScale();
+    this.#redraw();
+  };
   #unsubscribe = () => {};
 
   constructor() {
@@ -66,7 +71,7 @@ export class TraceLanes extends HTMLElement {
     const help = h('span', { id: helpId, class: 'only-read-aloud' }, HELP);
     this.replaceChildren(tools, this.#scroll, help);
     this.#resizes.observe(this.#scroll);
-    addEventListener('resize', this.#rescale);
+    this.#watchScale();
     this.#unsubscribe = onColorsChange(() => {
       this.#looks = null;
       this.#redraw();
@@ -76,9 +81,15 @@ export class TraceLanes extends HTMLElement {
   disconnectedCallback() {
     this.#unsubscribe();
     this.#resizes.disconnect();
-    removeEventListener('resize', this.#rescale);
+    this.#sameScale?.removeEventListener('change', this.#rescale);
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
+  }
+
+  #watchScale() {
+    this.#sameScale?.removeEventListener('change', this.#rescale);
+    this.#sameScale = matchMedia(`(resolution: ${devicePixelRatio}dppx)`);
+    this.#sameScale.addEventListener('change', this.#rescale);
   }
 
   get recording() {
@@ -200,7 +211,7 @@ export class TraceLanes extends HTMLElement {
     const ink = this.#ink;
     if (!recording || !ink || this.#width === 0) return;
     this.#looks ??= looksFor(this);
-    if (this.#scale !== devicePixelRatio) this.#resize(); // the page was zoomed, or its window moved to another screen
+    if (this.#scale !== devicePixelRatio) this.#resize();
     ink.setTransform(this.#scale, 0, 0, this.#scale, 0, 0);
     const { from, to } = this.#view;
     drawLanes(ink, this.#looks, {
