@@ -32,6 +32,7 @@ const { onAbort } = require('./signals.js');
  */
 
 const DONE = Promise.resolve();
+const NOTHING = Buffer.alloc(0);
 
 class Requests {
   #send;
@@ -236,7 +237,7 @@ class Requests {
       settled();
     };
     const late = () => {
-      if (request.answer) return this.take(request.answer); // it came in time, but its turn has not: this thread was busy
+      if (request.answer) return this.#takeAnswer(request.answer); // it came in time, but its turn has not: this thread was busy
       giveUp(new CrossingsError('ERR_TIMEOUT', `No response within ${timeoutMs} ms.`));
     };
     stopListening = onAbort(signal, giveUp);
@@ -263,6 +264,9 @@ class Requests {
     } else if (request.cancel !== undefined) {
       request.cancel();
       this.#leave(number, request);
+    } else if (request.answer && this.#open.has(number)) {
+      this.#leave(number, request);
+      request.answer.payload = NOTHING;
     } else if (this.#open.has(number)) {
       request.isAbandoned = true;
       this.#awaited--;
@@ -301,6 +305,16 @@ class Requests {
     else this.#window.leave(request.size); // a thread that is blocked in receiveSync() dispatches the response later
     request.answer = frame;
     return !request.isAbandoned;
+  }
+
+  /**
+   * Dispatch a response before its turn. Its frame still waits behind others, perhaps for long, and holds nothing meanwhile: or each
+   * request that ends so would make room for another one, and the peer could make all of them large.
+   * @param {NumberedFrame} answer
+   */
+  #takeAnswer(answer) {
+    this.take({ ...answer });
+    answer.payload = NOTHING;
   }
 
   /**

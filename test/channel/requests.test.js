@@ -208,7 +208,24 @@ test('a response that has been read ends its request when the timeout expires, w
   const response = { kind: KIND.RESPONSE, number: 1, payload: Buffer.from('y') };
   expect(requests.admit(response)).toBe(true);
   expect(String(await asked)).toBe('y');
+  expect(response.payload).toHaveLength(0); // while it waits for its turn
   requests.take(response); // its turn has come
+  expect([requests.areAwaited, requests.hasPending]).toEqual([false, false]);
+});
+
+// Each request made room for another one when it ended, and all responses were held until their turn.
+test('of a request that is aborted after its response was read, nothing is held', async () => {
+  const { Requests } = require('../../lib/channel/requests.js');
+  const { KIND } = require('../../lib/channel/layout.js');
+  const requests = new Requests(() => undefined, { mine: 65536, peer: 65536 });
+  const stop = new AbortController();
+  const asked = requests.ask(Buffer.from('x'), stop.signal, Number.POSITIVE_INFINITY, () => {});
+  const response = { kind: KIND.RESPONSE, number: 1, payload: Buffer.from('y') };
+  expect(requests.admit(response)).toBe(true);
+  stop.abort(new Error('enough'));
+  await expect(asked).rejects.toThrow('enough');
+  expect(response.payload).toHaveLength(0);
+  requests.take(response);
   expect([requests.areAwaited, requests.hasPending]).toEqual([false, false]);
 });
 
