@@ -152,6 +152,51 @@ testWhereAllowed('an interrupted call has no cause', async () => {
   expect(interrupted.length).toBeGreaterThan(0);
 });
 
+const hasPython = spawnSync('python3', ['-c', '']).status === 0;
+(allowed && hasPython ? describe : describe.skip)(
+  'what ended a call on a pipe is whatever closed the last copy of its other end:',
+  () => {
+    const program = (/** @type {string} */ child, /** @type {string} */ parent) => `import os, time
+read, write = os.pipe()
+if os.fork() == 0:
+  os.close(write)
+  time.sleep(0.1)
+  os._exit(0)
+if os.fork() == 0:
+  time.sleep(0.3)
+  ${child}
+  os._exit(0)
+${parent}`;
+    const READ = 'os.close(write); os.read(read, 1)';
+    const WRITE = `os.close(read); os.write(write, bytes(65536))
+try: os.write(write, b'x')
+except BrokenPipeError: pass`;
+    test.each([
+      ['close()', 'os.close(read); os.close(write); time.sleep(0.2)', READ, /^close$/],
+      ['the end of the process', '', READ, /^exit_group$/],
+      ['an execve(), for which the descriptor was marked', "os.execvp('true', ['true'])", READ, /^execve$/],
+      ['a dup2() in its place', 'os.dup2(read, write); time.sleep(0.2)', READ, /^dup[23]$/],
+      ['a signal, which is no call', 'os.kill(os.getpid(), 9)', READ, /^$/],
+      [
+        'close(), for a write()',
+        'os.read(read, 1); os.close(write); os.close(read); time.sleep(0.2)',
+        WRITE,
+        /^close$/,
+      ],
+    ])('%s', async (_, child, parent, cause) => {
+      const { events, processes } = check(
+        await record(['python3', '-c', program(child, parent)], { timeoutSeconds: 60 }),
+      );
+      const slept = events.findLast(
+        ({ name, sleeps, result }) => sleeps > 0 && ((name === 'read' && result === '0') || result.includes('EPIPE')),
+      );
+      const waker = events[slept?.wokenBy ?? -1];
+      expect(waker?.name ?? '').toMatch(cause);
+      if (waker) expect(waker.pid).toBe(processes.at(-1)?.pid); // the second child
+    });
+  },
+);
+
 const hasStrace = spawnSync('strace', ['-V']).status === 0;
 (allowed && hasStrace ? test : test.skip)('the calls are those that strace -f sees', async () => {
   const command = ['sh', '-c', 'echo one | cat'];
@@ -276,19 +321,21 @@ describeWhereAllowed('why a program hangs:', () => {
     expect(stuckOf(await hang('keep-own-end-with-handlers')).text).toContain('so it never sees the end of file.');
   });
 
-  const hasPython = spawnSync('python3', ['-c', '']).status === 0;
   (hasPython ? test : test.skip)('a program in Python, which always handles Ctrl-C', async () => {
     const source = 'import os; read, write = os.pipe(); os.read(read, 1)';
     const { waits } = stuckOf(await record(['python3', '-c', source]));
     expect(waits.map(({ call }) => call)).toEqual(['read']);
   });
 
-  // A limit that had been set once counted for ever.
-  (hasPython ? test : test.skip)('a read() of a socket whose time limit was taken away again', async () => {
+  // A limit that had been set once counted for ever, and that of the other direction, too.
+  (hasPython ? test : test.skip).each([
+    ['whose time limit was taken away again', 'SO_RCVTIMEO', '(60, 0)'],
+    ['whose writes only have a time limit', 'SO_SNDTIMEO', '(60,)'],
+  ])('a read() of a socket %s', async (_, option, limits) => {
     const source = `import os, socket, struct
 ends = socket.socketpair()
-for seconds in (60, 0):
-  for end in ends: end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', seconds, 0))
+for seconds in ${limits}:
+  for end in ends: end.setsockopt(socket.SOL_SOCKET, socket.${option}, struct.pack('ll', seconds, 0))
 mine = os.fork() == 0
 ends[mine].close()
 ends[not mine].recv(1)`;

@@ -113,14 +113,12 @@ static bool gives_up(int socket) {
     return getsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, &length) == 0 && unanswered_ms > 0;
 }
 
-/* True if its reads and writes do not sleep longer than a given time. */
-static bool has_time_limit(int socket) {
-    struct timeval read_limit = {0}, write_limit = {0};
-    socklen_t length = sizeof read_limit;
-    getsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &read_limit, &length);
-    length = sizeof write_limit;
-    getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &write_limit, &length);
-    return read_limit.tv_sec || read_limit.tv_usec || write_limit.tv_sec || write_limit.tv_usec;
+/* True if its reads, or its writes, do not sleep longer than a given time. */
+static bool has_time_limit(int socket, int option) {
+    struct timeval limit = {0};
+    socklen_t length = sizeof limit;
+    getsockopt(socket, SOL_SOCKET, option, &limit, &length);
+    return limit.tv_sec || limit.tv_usec;
 }
 
 /* The bytes that were written to a TCP socket and have not reached the other end yet. The kernel carries them, even if
@@ -140,8 +138,9 @@ static void print_ends(int copy, uint64_t inode) {
     event_integer("kind", (uint64_t)option_of(copy, SO_TYPE));
     if (option_of(copy, SO_ACCEPTCONN) == 1)
         event_integer("listens", 1);
-    if (has_time_limit(copy))
-        event_integer("limited", 1);
+    int limited = has_time_limit(copy, SO_RCVTIMEO) | has_time_limit(copy, SO_SNDTIMEO) << 1;
+    if (limited)
+        event_integer("limited", (uint64_t)limited);
     if (gives_up(copy))
         event_integer("givesUp", 1);
     int under_way = bytes_under_way(copy);

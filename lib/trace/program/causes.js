@@ -6,10 +6,16 @@ const { addressKey } = require('../values.js');
 /** @typedef {import('./recorder.js').ProgramCall} ProgramCall */
 /** @typedef {InstanceType<typeof import('./objects.js').Objects>} Objects */
 
-const READS = ['read', 'readv', 'pread64', 'recvfrom', 'recvmsg', 'splice', 'sendfile'];
-const WRITES = ['write', 'writev', 'pwrite64', 'sendto', 'sendmsg'];
+// Which argument is the descriptor that a call reads from, or writes to: 0, the first descriptor, or 1.
+/** @type {Record<string, number>} */
+const READS = { read: 0, readv: 0, pread64: 0, recvfrom: 0, recvmsg: 0, recvmmsg: 0, splice: 0, tee: 0, sendfile: 1 };
+/** @type {Record<string, number>} */
+const WRITES = { write: 0, writev: 0, pwrite64: 0, sendto: 0, sendmsg: 0, sendmmsg: 0, sendfile: 0, splice: 1, tee: 1 };
 const INTERRUPTED = [-4, -512, -513, -514, -516]; // by a signal: EINTR, and its forms within the kernel
+const MOST_CLOSINGS = 1000; // that are looked at for one sleep
 const LOOK_BACK = 16; // events that began before a sleep and may have ended during it
+
+/** @typedef {{event: ProgramCall | null, tid: number, t: number, until: number}} Closing it was some time from t to until; null: a signal has ended the process */
 
 /** A list of events by a key. @template K @extends {Map<K, ProgramCall[]>} */
 class Lists extends Map {
@@ -21,13 +27,12 @@ class Lists extends Map {
   }
 }
 
-/** The descriptors that an epoll_wait() returned: the first four bytes of each event's data, as libuv uses them. @param {string} hex */
-function readyDescriptors(hex) {
-  const bytes = Buffer.from(hex, 'hex');
+/** The data of each struct epoll_event, which the program chooses, in hex. @param {string} hex */
+function watchedData(hex) {
   const size = process.arch === 'x64' ? 12 : 16; // packed on x86-64
-  const fds = [];
-  for (let at = 0; at + size <= bytes.length; at += size) fds.push(bytes.readInt32LE(at + size - 8));
-  return fds;
+  const data = [];
+  for (let at = 0; at + size <= hex.length / 2; at += size) data.push(hex.slice(2 * (at + size - 8), 2 * (at + size)));
+  return data;
 }
 
 /** The descriptors of a struct pollfd array with events. @param {string} hex */
@@ -44,7 +49,10 @@ class Causes {
     this.objects = objects;
     this.reads = /** @type {Lists<number>} */ (new Lists());
     this.writes = /** @type {Lists<number>} */ (new Lists());
-    this.closes = /** @type {Lists<number>} */ (new Lists());
+    /** By object and end. @type {Map<string, Closing[]>} */
+    this.closes = new Map();
+    /** @type {Map<number, number>} when the last call of a process that is known began or ended */
+    this.latest = new Map();
     this.connects = /** @type {Lists<number>} */ (new Lists());
     this.wakes = /** @type {Lists<string>} */ (new Lists());
     /** @type {Map<number, ProgramCall>} by process */
@@ -58,13 +66,14 @@ class Causes {
 
   /** @param {ProgramCall} event @param {any} raw */
   add(event, raw) {
-    const [object] = event.objects;
-    if (object !== undefined) {
-      if (READS.includes(event.name)) this.reads.put(object, event);
-      if (WRITES.includes(event.name)) this.writes.put(object, event);
-    }
-    if (raw.closed) this.closes.put(raw.closed.object, event);
-    if (event.name === 'shutdown' && object !== undefined) this.closes.put(object, event);
+    const { pid, tid, t, objects } = event;
+    this.latest.set(pid, event.end ?? t);
+    const [read, written] = [objects[READS[event.name]], objects[WRITES[event.name]]];
+    if (read !== undefined) this.reads.put(read, event);
+    if (written !== undefined) this.writes.put(written, event);
+    const closing = { event, tid, t, until: event.end ?? t };
+    for (const holding of raw.closed ?? []) if (holding) this.putClosing(holding, closing);
+    if (event.name === 'shutdown') this.putClosing({ object: objects[0], end: null }, closing);
     if (event.name === 'connect' && raw.in[1]) {
       const listener = this.objects.listenerAt(addressKey(Buffer.from(raw.in[1], 'hex')));
       if (listener !== undefined) this.connects.put(listener, event);
@@ -82,10 +91,34 @@ class Causes {
 
   /** The process has ended, and with it what it held. @param {number} pid @param {import('./descriptors.js').Holding[]} held @param {number} t */
   ended(pid, held, t) {
-    const exit = this.exits.get(pid);
-    if (!exit) return;
-    this.ends.set(exit, t);
-    for (const { object } of held) this.closes.put(object, exit);
+    const exit = this.exits.get(pid) ?? null;
+    if (exit) this.ends.set(exit, t);
+    const from = exit?.t ?? this.latest.get(pid) ?? t;
+    for (const holding of held) this.putClosing(holding, { event: exit, tid: exit?.tid ?? -1, t: from, until: t });
+  }
+
+  /** @param {{object: number, end: import('./descriptors.js').End}} what @param {Closing} closing */
+  putClosing({ object, end }, closing) {
+    for (const side of end === 'read' || end === 'write' ? [end] : ['read', 'write']) {
+      const key = `${object} ${side}`;
+      const list = this.closes.get(key);
+      if (list) list.push(closing);
+      else this.closes.set(key, [closing]);
+    }
+  }
+
+  /**
+   * Several may hold an end. The last who closes it ends the sleep at the other one.
+   * @param {number} object @param {'read' | 'write'} side @param {ProgramCall} sleeper
+   */
+  closed(object, side, sleeper) {
+    const list = this.closes.get(`${object} ${side}`) ?? [];
+    /** @type {Closing | null} */ let last = null;
+    const before = indexAt(list, sleeper.end ?? Infinity);
+    for (const closing of list.slice(Math.max(0, before - MOST_CLOSINGS), before))
+      if (closing.tid !== sleeper.tid && closing.until > sleeper.t && closing.until >= (last?.until ?? 0))
+        last = closing;
+    return last?.event ?? null;
   }
 
   /** The end of what can be written to an object: a socket's is its peer. @param {number} object */
@@ -125,11 +158,12 @@ class Causes {
     const [object] = event.objects;
     const { name, pid } = event;
     const written = (/** @type {number} */ about) => this.first(this.writes.get(this.otherEnd(about)), event);
-    // Several may hold the other end. The last who closes it ends the sleep.
-    const closed = (/** @type {number} */ about) => this.last(this.closes.get(this.otherEnd(about)), event);
-    if (READS.includes(name) && object !== undefined) return () => (raw.result > 0 ? written : closed)(object);
-    if (WRITES.includes(name) && object !== undefined)
-      return () => this.first(this.reads.get(this.otherEnd(object)), event);
+    const closed = (/** @type {number} */ about) => this.closed(this.otherEnd(about), 'write', event);
+    if (WRITES[name] === 0 && object !== undefined) {
+      const end = this.otherEnd(object);
+      return () => (raw.result >= 0 ? this.first(this.reads.get(end), event) : this.closed(end, 'read', event));
+    }
+    if (READS[name] === 0 && object !== undefined) return () => (raw.result > 0 ? written : closed)(object);
     switch (name) {
       case 'accept':
       case 'accept4':
@@ -151,8 +185,12 @@ class Causes {
       case 'poll':
       case 'ppoll': {
         const poll = name.endsWith('poll');
-        const fds = poll ? polledDescriptors(raw.out[0] ?? '') : readyDescriptors(raw.out[1] ?? '');
-        const ready = fds.flatMap((fd) => raw.objectOf?.(fd) ?? []);
+        const data = watchedData(raw.out[1] ?? '');
+        const watched = (raw.watched?.() ?? []).filter((/** @type {{data: string}} */ one) => data.includes(one.data));
+        /** @type {number[]} */
+        const ready = poll
+          ? polledDescriptors(raw.out[0] ?? '').flatMap((fd) => raw.objectOf?.(fd) ?? [])
+          : watched.map((/** @type {{object: number}} */ one) => one.object);
         return () => {
           for (const about of ready) {
             const cause = this.first(this.connects.get(about), event) ?? written(about) ?? closed(about);
@@ -168,8 +206,9 @@ class Causes {
 
   /** Finds all causes. @param {(sleeper: ProgramCall, cause: ProgramCall) => void} found */
   resolve(found) {
-    for (const lists of [this.reads, this.writes, this.closes, this.connects, this.wakes])
+    for (const lists of [this.reads, this.writes, this.connects, this.wakes])
       for (const list of lists.values()) list.sort((a, b) => a.t - b.t);
+    for (const list of this.closes.values()) list.sort((a, b) => a.t - b.t);
     for (const { event, find } of this.sleepers) {
       const cause = find();
       if (cause && cause.tid !== event.tid && cause.t < (event.end ?? Infinity)) found(event, cause);
@@ -179,7 +218,7 @@ class Causes {
 
 const isPrivate = (/** @type {{args: string[]}} */ { args }) => (Number(args[1]) & 128) !== 0;
 
-/** The index of the first event of a list that began at this time or later. @param {ProgramCall[]} list @param {number} t */
+/** The index of the first event of a list that began at this time or later. @param {{t: number}[]} list @param {number} t */
 function indexAt(list, t) {
   let [low, high] = [0, list.length];
   while (low < high) {
@@ -190,4 +229,4 @@ function indexAt(list, t) {
   return low;
 }
 
-module.exports = { Causes };
+module.exports = { Causes, watchedData };

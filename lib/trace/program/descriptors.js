@@ -108,11 +108,14 @@ class Descriptors {
    * @param {RawDescriptor[]} raw
    * @param {number} t
    * @param {number} [listedTo]
+   * @returns {(Holding | undefined)[]} what it holds no longer
    */
   seeAll(pid, raw, t, listedTo = Infinity) {
     const open = new Set(raw.map(({ fd }) => fd));
-    for (const fd of [...this.table(pid).keys()]) if (fd <= listedTo && !open.has(fd)) this.close(pid, fd, t);
+    const gone = [...this.table(pid).keys()].filter((fd) => fd <= listedTo && !open.has(fd));
+    const closed = gone.map((fd) => this.close(pid, fd, t));
     for (const descriptor of raw) this.see(pid, descriptor, t);
+    return closed;
   }
 
   /** The process has ended. Returns what it held. @param {number} pid @param {number} t */

@@ -1,6 +1,7 @@
 'use strict';
 // What a call that has returned changed: the descriptors of its process, the objects that it made, what an epoll watches, names.
 const { printable } = require('../values.js');
+const { watchedData } = require('./causes.js');
 
 /** @typedef {import('./stuck.js').Recorder} Recorder */
 /** @typedef {import('./objects.js').RawDescriptor} RawDescriptor */
@@ -25,6 +26,7 @@ function applyCall(recorder, raw) {
   const { tid, name } = raw;
   const failed = raw.result.startsWith('-');
   raw.known = recorder.objects.list.length;
+  raw.closed ??= []; // an execve() has closed some already
   if (name === 'execve' && !failed) recorder.preloaded.delete(tid);
   if (!failed) close(recorder, raw);
   make(recorder, raw);
@@ -43,11 +45,11 @@ function applyCall(recorder, raw) {
 function close({ descriptors }, raw) {
   const { pid, name, end, args } = raw;
   const number = numbersOf(raw);
-  if (name === 'close') raw.closed = descriptors.close(pid, number(0), end);
+  if (name === 'close') raw.closed.push(descriptors.close(pid, number(0), end));
   if (name !== 'close_range' || number(2) & CLOSE_RANGE_CLOEXEC) return;
   const last = Number(BigInt.asUintN(32, BigInt(args[1])));
   for (const fd of [...descriptors.table(pid).keys()])
-    if (fd >= number(0) && fd <= last) descriptors.close(pid, fd, end);
+    if (fd >= number(0) && fd <= last) raw.closed.push(descriptors.close(pid, fd, end));
 }
 
 /** A new descriptor replaces an old one with its number. @param {Recorder} recorder @param {any} raw */
@@ -57,7 +59,7 @@ function make({ descriptors, objects }, raw) {
   for (const changed of raw.changed ?? []) descriptors.see(pid, changed, end);
   raw.madeObjects = raw.made.map((/** @type {RawDescriptor} */ made) => {
     if (made.fd === copied) return descriptors.see(pid, made, end);
-    descriptors.close(pid, made.fd, end);
+    raw.closed.push(descriptors.close(pid, made.fd, end));
     return descriptors.see(pid, made, end, copied);
   });
   if (name === 'socketpair' && raw.madeObjects.length === 2) objects.connect(raw.madeObjects[0], raw.madeObjects[1]);
@@ -71,7 +73,7 @@ function watch({ watched }, raw) {
   const list = watched.get(epoll) ?? new Map();
   watched.set(epoll, list);
   if (operation === EPOLL_CTL_DEL || object === undefined) list.delete(fd);
-  else list.set(fd, object);
+  else list.set(fd, { object, data: watchedData(raw.in[3] ?? '')[0] });
 }
 
 /** Descriptors that were passed through a socket. @param {Recorder} recorder @param {any} raw */

@@ -110,8 +110,8 @@ class Objects {
     this.listeners = new Map();
     /** Sockets of datagrams: each may come from anybody, and go to anybody, whose unread ones take its room. @type {Set<number>} */
     this.mailboxes = new Set();
-    /** Sockets whose reads and writes have a time limit. @type {Set<number>} */
-    this.timed = new Set();
+    /** Sockets with time limits: 1 for their reads, 2 for their writes, 3 for both. @type {Map<number, number>} */
+    this.timed = new Map();
     /** Sockets with TCP_USER_TIMEOUT: the kernel ends the connection if the other end acknowledges nothing. @type {Set<number>} */
     this.impatient = new Set();
     /** Sockets that the tracer could look at. Of others, neither the other end nor the options are known. @type {Set<number>} */
@@ -179,7 +179,7 @@ class Objects {
     if (underWay || object.underWay) object.underWay = underWay ?? 0;
     if (local) object.local = printable(local);
     if (remote) object.remote = printable(remote);
-    this.timed[limited ? 'add' : 'delete'](id); // a program may take it away again
+    this.timed.set(id, limited ?? 0); // a program may take it away again
     this.impatient[givesUp ? 'add' : 'delete'](id);
     if (kind === SOCK_DGRAM) this.mailboxes.add(id);
     if (listens) {

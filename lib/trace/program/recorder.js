@@ -33,7 +33,7 @@ class Recorder extends Content {
     this.lines = withMarks ? new Lines() : null;
     this.causes = new Causes(this.objects);
     this.outside = new Outside(this.objects);
-    /** What each epoll watches, by descriptor. @type {Map<number, Map<number, number>>} */
+    /** What each epoll watches, by descriptor, and the data that it returns for it. @type {Map<number, Map<number, {object: number, data: string}>>} */
     this.watched = new Map();
     /** @type {Map<number, Process>} those that live */
     this.alive = new Map();
@@ -156,7 +156,9 @@ class Recorder extends Content {
     this.outside.exec(pid, program);
     Object.assign(process, { name, command });
     for (const thread of process.threads) if (thread.tid === tid) thread.name = name;
-    this.descriptors.seeAll(pid, descriptors, when, listedTo);
+    const closed = this.descriptors.seeAll(pid, descriptors, when, listedTo);
+    const enter = this.entered.get(tid);
+    if (enter?.name === 'execve') enter.closed = closed;
     // What the command was given may be held by others, too.
     if (pid === this.first && this.events.length === 0) {
       for (const object of this.objects.list) object.outside = true;
@@ -179,7 +181,7 @@ class Recorder extends Content {
     }
     this.entered.set(line.tid, line);
     line.objects = line.fds.map((/** @type {RawDescriptor} */ raw) => this.descriptors.see(line.pid, raw, this.now()));
-    line.limited = this.objects.timed.has(line.objects[0]);
+    line.limited = this.objects.timed.get(line.objects[0]) ?? 0;
     line.source = line.file ? { file: line.file, line: line.line } : (this.lines?.sourceOf(line) ?? null);
   }
 
@@ -216,7 +218,11 @@ class Recorder extends Content {
     }
     this.lines?.made(event.source, raw.madeObjects);
     const table = this.descriptors.table(raw.pid);
-    this.causes.add(event, { ...raw, objectOf: (/** @type {number} */ fd) => table.get(fd)?.object });
+    this.causes.add(event, {
+      ...raw,
+      objectOf: (/** @type {number} */ fd) => table.get(fd)?.object,
+      watched: () => [...(this.watched.get(event.objects[0])?.values() ?? [])],
+    });
   }
 
   /** @param {Line} line */

@@ -146,10 +146,11 @@ class Scene extends Holders {
     return wait('inside', `${on}, ${this.relation(kind, reads, end, heldBy, pid)}`, more);
   }
 
-  /** Had the socket a time limit when the call began? Only that counts. @param {Task} task @param {number} object */
+  /** Had the socket a time limit of this kind when the call began? Only that counts. @param {Task} task @param {number} object */
   hasTimeLimit({ tid, call }, object) {
     const entered = this.recorder.entered.get(tid);
-    return entered?.name === call ? entered.limited : this.recorder.objects.timed.has(object);
+    const limits = entered?.name === call ? entered.limited : (this.recorder.objects.timed.get(object) ?? 0);
+    return (limits & (WRITES.includes(call ?? '') || call === 'connect' ? 2 : 1)) !== 0;
   }
 
   /** What the first argument of a call refers to: what it was then, since the number may have been given to something else. @param {Task} task @param {number} fd */
@@ -205,7 +206,10 @@ class Scene extends Holders {
 
   /** @param {number | undefined} epoll */
   eventsOf(epoll) {
-    const watched = epoll === undefined ? [] : [...new Set(this.recorder.watched.get(epoll)?.values() ?? [])];
+    const watched =
+      epoll === undefined
+        ? []
+        : [...new Set([...(this.recorder.watched.get(epoll)?.values() ?? [])].map(({ object }) => object))];
     const listening = watched.map((id) => this.objects[id]).filter(({ listens }) => listens);
     if (!listening.length) return 'and waits for events';
     return `and waits for events, such as a connection to ${listed(listening.map(({ local, name }) => local ?? name))}`;
