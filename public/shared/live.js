@@ -70,9 +70,12 @@ export function followRun(id, { onSnapshot, onProgress, onEnd, onConnection, oth
    * @param {EventSource} refusedSource
    */
   async function refused(refusedSource) {
-    const run = await call(`/api/runs/${id}`).catch(() => null);
+    const isGone = await call(`/api/runs/${id}`).then(
+      ({ state }) => state !== 'running',
+      ({ code }) => code === 'ERR_NO_RUN', // others may pass, such as the answer of a proxy whose server does not respond
+    );
     if (source !== refusedSource) return; // meanwhile it was stopped, or the page was hidden
-    if (run?.state !== 'running') return end('The run can no longer be followed.');
+    if (isGone) return end('The run can no longer be followed.');
     onConnection('The lab’s server does not send the progress of this run. The page tries to connect again.');
     retry = setTimeout(() => {
       source = open();
