@@ -4,7 +4,6 @@
 const { Duplex } = require('node:stream');
 const { ReadableStream, WritableStream } = require('node:stream/web');
 const { isUint8Array } = require('node:util').types;
-const { markAsUntransferable } = require('node:worker_threads');
 const { nextTick, setImmediate } = require('./clock.js');
 const { CrossingsError } = require('./errors.js');
 const { checkNames, invalidArgument } = require('./options.js');
@@ -37,6 +36,7 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
   const duplex = new Duplex({
     objectMode,
     autoDestroy: true,
+    allowHalfOpen: false, // as net.Socket: when its peer has closed, nothing can be written any more, and the stream closes, too
     // The next message is received only after the last one was taken: destroy() would discard it, for example when the peer has died.
     // But not 0: read() would not ask for the next one when it returns the last one.
     readableHighWaterMark: 1,
@@ -174,7 +174,10 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
   function pushPiece(bytes) {
     if (bytes === null || duplex.destroyed) return;
     rest = bytes.length > PIECE_BYTES ? bytes.subarray(PIECE_BYTES) : null;
-    pushChunk(bytes.subarray(0, PIECE_BYTES));
+    // With memory of its own, which may be transferred, and which does not keep the rest.
+    const piece = Buffer.allocUnsafeSlow(Math.min(bytes.length, PIECE_BYTES));
+    piece.set(bytes.subarray(0, piece.length));
+    pushChunk(piece);
   }
 
   /** @param {any} chunk */
@@ -232,12 +235,8 @@ const isEmpty = (value) => value === '' || (isUint8Array(value) && value.length 
 /** @param {any} value */
 const isLarge = (value) => (typeof value === 'string' || isUint8Array(value)) && value.length > PIECE_BYTES;
 
-/** The bytes of a large message, which is pushed in pieces: to transfer one of them must not detach the others. @param {Uint8Array | string} value */
-function toBytes(value) {
-  const bytes = typeof value === 'string' ? Buffer.from(value) : value;
-  markAsUntransferable(bytes.buffer);
-  return bytes;
-}
+/** @param {Uint8Array | string} value */
+const toBytes = (value) => (typeof value === 'string' ? Buffer.from(value) : value);
 
 /** @param {null | undefined} value */
 function notStreamable(value) {

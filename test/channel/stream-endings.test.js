@@ -315,3 +315,27 @@ test('pipeline() ends its target if the channel is closed after the peer, while 
   await ended;
   expect(written).toEqual(['one']);
 });
+
+// Only 'end' was emitted, so Node's http kept such a stream for its next request, and finished() never settled.
+test('a Duplex closes when its peer has closed and all was read, as a socket does', async () => {
+  const [a, b] = await pair();
+  const duplex = b.toDuplex().resume();
+  await a.send('last');
+  await a.close();
+  await finished(duplex);
+  while (!duplex.closed) await pause(1);
+  expect(b.state).toBe('closed');
+});
+
+// They were parts of one buffer: to transfer one was an error, or detached those that had not been read yet.
+test('each piece of a large message may be transferred', async () => {
+  const [a, b] = await pair();
+  let bytes = 0;
+  const duplex = b.toDuplex().on('data', (/** @type {Buffer} */ { buffer }) => {
+    bytes += structuredClone(buffer, { transfer: [buffer] }).byteLength;
+  });
+  await a.send(Buffer.alloc(200_001));
+  await a.close();
+  await finished(duplex);
+  expect(bytes).toBe(200_001);
+});
