@@ -18,6 +18,48 @@ const DONE = Promise.resolve();
 /** @typedef {import('./requests.js').NumberedFrame} NumberedFrame */
 /** @typedef {InstanceType<typeof Slab> | InstanceType<typeof import('./reused-slab.js').ReusedSlab>} Memory where messages are copied */
 
+/** A queue of requests or responses. */
+class Frames {
+  /** @type {(NumberedFrame | undefined)[]} */ #list = [];
+  #next = 0; // index of the first one
+
+  get size() {
+    return this.#list.length - this.#next;
+  }
+
+  /** @param {NumberedFrame} frame */
+  add(frame) {
+    if (this.size > 0) return void this.#list.push(frame);
+    this.#list = [frame]; // push() would make room for 17
+    this.#next = 0;
+  }
+
+  /** The queue must not be empty. */
+  take() {
+    const frame = /** @type {NumberedFrame} */ (this.#list[this.#next]);
+    this.#list[this.#next++] = undefined; // so that the array does not keep its payload
+    return frame;
+  }
+
+  /** @param {NumberedFrame} frame the last that was taken */
+  putBack(frame) {
+    this.#list[--this.#next] = frame;
+  }
+
+  /** Give back the places of those that were taken. Not after each: during a receiveSync(), as many may be set aside as requests are pending. */
+  trim() {
+    const used = this.#next;
+    if (used < CHUNK || used < this.#list.length / 2) return;
+    this.#list = this.#list.slice(used);
+    this.#next = 0;
+  }
+
+  clear() {
+    this.#list = [];
+    this.#next = 0;
+  }
+}
+
 class Arrivals {
   #connection;
   #reader;
@@ -33,8 +75,10 @@ class Arrivals {
   /** @type {(Buffer | undefined)[]} messages that arrived before an awaited response */ #inbox = [];
   #inboxNext = 0; // index of the oldest message in #inbox
   #inboxBytes = 0;
-  /** @type {(NumberedFrame | undefined)[]} requests and responses that were set aside */ #numbered = [];
-  #numberedNext = 0; // index of the first one that was not dispatched yet
+  // Frames that were set aside. Responses are dispatched first: behind the peer's requests, whose handlers may take long, thousands would
+  // wait, each of which may be as large as a message.
+  #requestFrames = new Frames();
+  #responseFrames = new Frames();
   dispatched = 0; // requests and responses, so far
   numberedFrames = 0; // requests and responses that were found in the ring, also those that are not wanted
   #onNumbered;
@@ -130,10 +174,9 @@ class Arrivals {
     const isWanted = this.#requests.admit(frame);
     reader.consume(size);
     if (!isWanted) return this.#onMore(); // a queued request may be sent now
-    if (this.hasNumbered) return void this.#numbered.push(frame);
-    this.#numbered = [frame]; // push() would make room for 17
-    this.#numberedNext = 0;
-    this.#onNumbered();
+    const isFirst = !this.hasNumbered;
+    (kind === KIND.REQUEST ? this.#requestFrames : this.#responseFrames).add(frame);
+    if (isFirst) this.#onNumbered();
   }
 
   /**
@@ -178,7 +221,7 @@ class Arrivals {
 
   /** Are there requests or responses that have not been dispatched yet? */
   get hasNumbered() {
-    return this.#numberedNext < this.#numbered.length;
+    return this.#responseFrames.size + this.#requestFrames.size > 0;
   }
 
   /**
@@ -189,29 +232,23 @@ class Arrivals {
   dispatch(mayDispatch) {
     if (!this.hasNumbered) return false;
     const { responder } = this.#requests;
+    const [requests, responses] = [this.#requestFrames, this.#responseFrames];
     // The handlers may cause more frames to be set aside, and may end the channel, which drops all of them.
-    for (let left = this.#numbered.length - this.#numberedNext; left > 0 && mayDispatch() && this.hasNumbered; left--) {
-      const frame = /** @type {NumberedFrame} */ (this.#numbered[this.#numberedNext]);
+    for (let left = requests.size + responses.size; left > 0 && mayDispatch() && this.hasNumbered; left--) {
+      const frames = responses.size > 0 ? responses : requests;
+      const frame = frames.take();
       const { begun } = responder;
-      this.#numbered[this.#numberedNext++] = undefined; // so that the array does not keep its payload
       this.dispatched++;
       try {
         this.#requests.take(frame);
       } catch (error) {
-        if (frame.kind === KIND.REQUEST && responder.begun === begun) this.#numbered[--this.#numberedNext] = frame; // the stack is full
+        if (frame.kind === KIND.REQUEST && responder.begun === begun) frames.putBack(frame); // the stack is full
         throw error;
       }
     }
-    this.#dropDispatched();
+    requests.trim();
+    responses.trim();
     return true;
-  }
-
-  /** Not after each: during a receiveSync(), as many may be set aside as requests are pending. */
-  #dropDispatched() {
-    const used = this.#numberedNext;
-    if (used < CHUNK || used < this.#numbered.length / 2) return;
-    this.#numbered = this.#numbered.slice(used);
-    this.#numberedNext = 0;
   }
 
   /** Move past a frame in the ring. @param {number} size its payload in bytes */
@@ -378,8 +415,8 @@ class Arrivals {
   clear() {
     this.#inbox = [];
     this.#inboxNext = 0;
-    this.#numbered = [];
-    this.#numberedNext = 0;
+    this.#requestFrames.clear();
+    this.#responseFrames.clear();
   }
 }
 

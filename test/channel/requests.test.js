@@ -213,6 +213,25 @@ test('a response that has been read ends its request when the timeout expires, w
   expect([requests.areAwaited, requests.hasPending]).toEqual([false, false]);
 });
 
+// All responses waited behind the peer's requests, without a limit of their bytes.
+test('a response does not wait until slow handlers have been called for all requests before it', async () => {
+  const [a, b] = await pair();
+  let handled = 0;
+  b.onRequest(() => {
+    handled++;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2); // each call takes the rest of a turn
+    return 'done';
+  });
+  /** @type {Promise<unknown>[]} */ let all = [];
+  a.onRequest(() => {
+    all = Array.from({ length: 100 }, () => a.request('x'));
+    return 'answer';
+  });
+  expect(String(await b.request('q'))).toBe('answer');
+  expect(handled).toBeLessThan(100);
+  await Promise.all(all);
+});
+
 // Each request made room for another one when it ended, and all responses were held until their turn.
 test('of a request that is aborted after its response was read, nothing is held', async () => {
   const { Requests } = require('../../lib/channel/requests.js');
