@@ -8,8 +8,8 @@
  *
  * Kernel: Linux 5.1 or later, with pages of 4 KiB. On others, each channel fails with CROSSINGS_SYSTEM (EOPNOTSUPP).
  *
- * Threads: only one thread may use a channel at a time. Channels share no state. A call needs up to 24 KiB of stack.
- * All threads that use the library must share one table of descriptors, as threads do unless one calls
+ * Threads: only one thread may use a channel, or a server, at a time. Channels share no state. A call needs up to 24
+ * KiB of stack. All threads that use the library must share one table of descriptors, as threads do unless one calls
  * unshare(CLONE_FILES): the library's own threads close descriptors for all of them.
  *
  * Signals: a call goes on after the handler of a signal has returned. A handler must not leave it by siglongjmp(): in

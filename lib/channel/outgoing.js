@@ -10,6 +10,7 @@ const { AGAIN, PENDING, SERVED } = require('./waiters.js');
 
 const MAX_SINGLE_SENDS = 32;
 const FREE_CHUNKS = 16; // of a stream in a turn, whatever is left of its time: a program may write them and exit, so that no other turn comes
+const FREE_BYTES = 64 * 1024; // of these chunks, but for the last one, which may be larger
 const FREE_AT_EXIT = 1000; // in listeners of 'exit'; not more, for a program that writes as long as write() returns true
 const DONE = Promise.resolve();
 const NO_BYTES = new Uint8Array(0);
@@ -25,6 +26,7 @@ class Outgoing {
   #singles = 0; // remaining sends to publish at once, because the user awaits each one
   #turn = 0; // when #isFree() was called last; -1: as the process exits
   #free = 0; // chunks
+  #freeBytes = 0;
   #receivedBefore = 0; // frames received in total when a send was last published at once
 
   /**
@@ -91,16 +93,20 @@ class Outgoing {
     if (!this.writeSoon(bytes, KIND.MESSAGE, 0)) return this.#waitForRoom(bytes, signal, written);
     written?.();
     if (this.#connection.corked === 0) this.#connection.publish();
-    return turn.takeUnlessEnding() || this.#isFree() ? undefined : this.#pump.nextTurn();
+    return turn.takeUnlessEnding() || this.#isFree(bytes.length) ? undefined : this.#pump.nextTurn();
   }
 
-  /** May a stream send one more chunk in this turn, whose time is spent? */
-  #isFree() {
+  /** May a stream send one more chunk in this turn, whose time is spent? @param {number} size of the last one, bytes */
+  #isFree(size) {
     const { isExiting } = this.#connection;
     const number = isExiting ? -1 : turn.turnNumber();
-    if (number !== this.#turn) this.#free = isExiting ? FREE_AT_EXIT : FREE_CHUNKS;
+    if (number !== this.#turn) {
+      this.#free = isExiting ? FREE_AT_EXIT : FREE_CHUNKS;
+      this.#freeBytes = isExiting ? Number.POSITIVE_INFINITY : FREE_BYTES;
+    }
     this.#turn = number;
-    return this.#free-- > 0;
+    this.#freeBytes -= size;
+    return this.#free-- > 0 && this.#freeBytes > 0;
   }
 
   /**
