@@ -36,7 +36,6 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
   const duplex = new Duplex({
     objectMode,
     autoDestroy: true,
-    allowHalfOpen: false, // as net.Socket: when its peer has closed, nothing can be written any more, and the stream closes, too
     // The next message is received only after the last one was taken: destroy() would discard it, for example when the peer has died.
     // But not 0: read() would not ask for the next one when it returns the last one.
     readableHighWaterMark: 1,
@@ -166,6 +165,9 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
    * stream were destroyed then, Node would take it for ended, and nobody would end the target.
    */
   function pushEnd() {
+    // Nothing can be written any more either. Node's http and tls rely on it that such a stream closes. allowHalfOpen: false would end
+    // the writable side at once, in the middle of what http2 still writes.
+    duplex.once('end', () => setImmediate(() => duplex.destroy()));
     duplex.push(null);
     duplex.read(0);
   }

@@ -91,7 +91,8 @@ function offerShipped(shipped) {
 
 /** @param {string} name */
 async function run(name) {
-  byId('run').disabled = true;
+  if (byId('run').getAttribute('aria-disabled') === 'true') return;
+  byId('run').setAttribute('aria-disabled', 'true'); // it keeps the focus
   showText(byId('page-error'), '');
   showText(byId('run-state'), 'Running both programs. This takes a few seconds.');
   announce('Running both programs.');
@@ -104,7 +105,7 @@ async function run(name) {
     announce('');
   } finally {
     showText(byId('run-state'), '');
-    byId('run').disabled = false;
+    byId('run').setAttribute('aria-disabled', 'false');
     byId('run').textContent = 'Run again';
   }
 }

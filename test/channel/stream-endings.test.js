@@ -320,10 +320,10 @@ test('pipeline() ends its target if the channel is closed after the peer, while 
 test('a Duplex closes when its peer has closed and all was read, as a socket does', async () => {
   const [a, b] = await pair();
   const duplex = b.toDuplex().resume();
+  const closed = new Promise((resolve) => duplex.once('close', resolve));
   await a.send('last');
   await a.close();
-  await finished(duplex);
-  while (!duplex.closed) await pause(1);
+  await closed;
   expect(b.state).toBe('closed');
 });
 
@@ -336,6 +336,6 @@ test('each piece of a large message may be transferred', async () => {
   });
   await a.send(Buffer.alloc(200_001));
   await a.close();
-  await finished(duplex);
+  await new Promise((resolve) => duplex.once('close', resolve));
   expect(bytes).toBe(200_001);
 });
