@@ -209,9 +209,10 @@ export class TraceLanes extends HTMLElement {
   #draw() {
     const recording = this.#recording;
     const ink = this.#ink;
-    if (!recording || !ink || this.#width === 0) return;
-    this.#looks ??= looksFor(this);
+    if (!recording || !ink) return;
     if (this.#scale !== devicePixelRatio) this.#resize();
+    if (this.#width === 0) return; // it is hidden
+    this.#looks ??= looksFor(this);
     ink.setTransform(this.#scale, 0, 0, this.#scale, 0, 0);
     const { from, to } = this.#view;
     drawLanes(ink, this.#looks, {
