@@ -10,7 +10,7 @@ const { AGAIN, PENDING, SERVED } = require('./waiters.js');
 
 const MAX_SINGLE_SENDS = 32;
 const FREE_CHUNKS = 16; // of a stream in a turn, whatever is left of its time: a program may write them and exit, so that no other turn comes
-const FREE_BYTES = 64 * 1024; // of these chunks, but for the last one, which may be larger
+const FREE_BYTES = 64 * 1024; // of these chunks
 const FREE_AT_EXIT = 1000; // in listeners of 'exit'; not more, for a program that writes as long as write() returns true
 const DONE = Promise.resolve();
 const NO_BYTES = new Uint8Array(0);
