@@ -32,6 +32,7 @@ describeInBrowser('the page of the pitfalls', () => {
     await page.keyboard.press('Enter');
     await page.locator('#verdict').waitFor();
     expect(await page.locator('#verdict').innerText()).toBe('The wrong program failed, and the right one did not.');
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('run'); // it was lost while the programs ran
     expect(await page.locator('#announcements').innerText()).toMatch(/^The wrong program failed/);
     const [wrong, right] = await page.locator('.outcome').allInnerTexts();
     expect(wrong).toMatch(/Process \d+ \(child\) sleeps in write\(\) on descriptor \d+ \(a pipe\)/);
