@@ -253,6 +253,12 @@ describeInBrowser('the theatre', () => {
       await page.keyboard.press('i');
       await page.locator('#first-play .buttons').waitFor();
       expect(await page.locator('#theatre').isVisible()).toBe(false);
+      // The focus moves to its first button, also from the button that is hidden with the theatre.
+      const playHasFocus = () => document.activeElement === document.querySelector('#first-play .primary');
+      await page.waitForFunction(playHasFocus);
+      await page.keyboard.press('Escape');
+      await page.locator('[data-action="introduction"]').press('Enter');
+      await page.waitForFunction(playHasFocus);
       await page.close();
     });
 

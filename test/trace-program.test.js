@@ -356,6 +356,22 @@ poll.poll()`;
     expect(waits.map(({ call }) => call)).toEqual(['poll', 'poll']);
   });
 
+  // It has the number of SO_RCVLOWAT.
+  (hasPython ? test : test.skip)('a connection that got TCP_USER_TIMEOUT for a while', async () => {
+    const source = `import os, socket
+listener = socket.create_server(('127.0.0.1', 0))
+one = socket.create_connection(listener.getsockname())
+ends = [one, listener.accept()[0]]
+listener.close()
+for ms in (3000, 0):
+  for end in ends: end.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, ms)
+mine = os.fork() == 0
+ends[mine].close()
+ends[not mine].recv(1)`;
+    const { waits } = stuckOf(await record(['python3', '-c', source], { timeoutSeconds: 60 }));
+    expect(waits.map(({ call }) => call)).toEqual(['recvfrom', 'recvfrom']);
+  });
+
   test.each(['bash', 'sh'])('a child that hangs, started by %s, which handles Ctrl-C while it waits', async (shell) => {
     const { waits } = stuckOf(await record([shell, '-c', '"$0" keep-own-end; true', built('crossings-hang')]));
     expect(waits.map(({ call }) => call)).toEqual(['wait4', 'read']);

@@ -29,12 +29,13 @@ export function setUpConfirm(onDeleted, onError) {
   byId('confirm-no').addEventListener('click', () => byId('confirm').close());
   byId('confirm-yes').addEventListener('click', async () => {
     const { id } = byId('confirm').dataset;
+    const close = () => byId('confirm').dataset.id === id && byId('confirm').close(); // unless it asks about another run by now
     try {
       await remove(id);
-      byId('confirm').close();
+      close();
       await onDeleted(id);
     } catch (/** @type {any} */ error) {
-      byId('confirm').close();
+      close();
       onError(error);
     }
   });

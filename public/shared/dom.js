@@ -43,12 +43,23 @@ export function showParagraphs(element, sentences) {
   element.hidden = sentences.length === 0;
 }
 
-/** Fill a table; the first cell of each row is its heading. @param {Element} body @param {Child[][]} rows */
+/** @param {Element} control */
+const labelOf = (control) => control.ariaLabel ?? control.textContent;
+
+/**
+ * Fill a table; the first cell of each row is its heading. A control that has the focus keeps it if the new rows have one with the same label.
+ * @param {Element} body @param {Child[][]} rows
+ */
 export function fillRows(body, rows) {
+  const { activeElement } = document;
+  const focused = activeElement && body.contains(activeElement) ? labelOf(activeElement) : null;
   const lines = rows.map(([first, ...rest]) =>
     h('tr', {}, h('th', { scope: 'row' }, first), ...rest.map((cell) => h('td', {}, cell))),
   );
   body.replaceChildren(...lines);
+  if (focused === null) return;
+  const controls = /** @type {NodeListOf<HTMLElement>} */ (body.querySelectorAll('a, button, input'));
+  [...controls].find((control) => labelOf(control) === focused)?.focus();
 }
 
 /** Does the user ask for less motion? */

@@ -161,7 +161,7 @@ function focusOn(selector) {
   if (found instanceof HTMLElement) found.focus();
 }
 
-/** @type {Record<string, () => void>} */
+/** @type {Record<string, () => unknown>} */
 const actions = {
   toggle: () => playback.toggle(),
   forward,
@@ -179,7 +179,7 @@ const actions = {
   log: () => focusOn('trace-log [role="listbox"]'),
   quiz: () => controls.quiz.click(),
   setupCalls: () => controls.setup.click(),
-  introduction: introduce,
+  introduction: () => introduce().then(() => welcome?.focus()), // its button is hidden now
   help: () => controls.help.showModal(),
 };
 

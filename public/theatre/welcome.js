@@ -22,6 +22,9 @@ export function open(pipe, ring, onFinish) {
   if (!reducedMotion.matches) place.play();
 }
 
+/** If it is open. */
+export const focus = () => place.querySelector('button')?.focus();
+
 async function close() {
   place.pause();
   place.hidden = true;

@@ -35,6 +35,7 @@ const UNUSUAL = (
   'io_uring_setup io_setup unshare setns pidfd_getfd open_by_handle_at userfaultfd ' +
   'ptrace bpf perf_event_open fanotify_init fsmount open_tree'
 ).split(' ');
+const SOL_SOCKET = 1;
 /** SO_RCVBUF, SO_RCVLOWAT, SO_RCVBUFFORCE: the kernel tells the other end of a TCP connection later, by a timer of its own. */
 const RECEIVING_OPTIONS = [8, 18, 33];
 /** Calls that make sockets with another end. */
@@ -110,6 +111,10 @@ const asksKernel = (name, args) =>
   name === 'mq_notify' ||
   (name === 'seccomp' && (Number(args[1]) & NEW_LISTENER) !== 0);
 
+/** Does a setsockopt() change when the other end is told of room? @param {string[]} args */
+const changesReceiving = ([, level, option]) =>
+  Number(level) === SOL_SOCKET && RECEIVING_OPTIONS.includes(Number(option));
+
 class Outside {
   /** @param {Objects} objects */
   constructor(objects) {
@@ -173,7 +178,7 @@ class Outside {
     if (asksKernel(name, args)) this.isIncomplete = true;
     if ((flags & CLONE_NEWPID) !== 0n || name === 'unshare' || name === 'setns') this.adopts = true;
     if (name === 'prctl' && Number(args[0]) === PR_SET_CHILD_SUBREAPER) this.adopts = true;
-    if (name === 'setsockopt' && RECEIVING_OPTIONS.includes(Number(args[2])) && this.connectedOnce.has(objects[0]))
+    if (name === 'setsockopt' && changesReceiving(args) && this.connectedOnce.has(objects[0]))
       this.objects.list[objects[0]].outside = true;
     // What was exchanged may be anything that this process had, or may get again: a socket through which more is sent, memory, the number of
     // an eventfd that was closed.
