@@ -33,9 +33,11 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
   /** @type {IteratorResult<any, undefined> | null} what has arrived meanwhile */ let held = null;
   /** @type {Uint8Array | null} what is left of a large message */ let rest = null;
   /** @type {{error: any} | null} why nothing more arrives, other than the end of the peer */ let failure = null;
+  let isEndedUnderLayer = false; // the peer has ended, and another stream may not have passed on all that it has read from this one
   const duplex = new Duplex({
     objectMode,
     autoDestroy: true,
+    allowHalfOpen: false, // as a socket; what Node's tls makes of this stream takes it over
     // The next message is received only after the last one was taken: destroy() would discard it, for example when the peer has died.
     // But not 0: read() would not ask for the next one when it returns the last one.
     readableHighWaterMark: 1,
@@ -48,6 +50,8 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
       );
     },
     write(chunk, encoding, done) {
+      // For nobody, as on a socket that the peer has closed. TLS writes that it has ended; an error would come instead of its 'end'.
+      if (isEndedUnderLayer) return done();
       const bytes = !objectMode && typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
       sendRest(bytes, 0, done);
     },
@@ -79,12 +83,14 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
     },
     // A method of net.Socket. Node's http calls it after the last message of a connection; where there is none, it calls end(), which
     // closes only one direction.
-    destroySoon() {
-      if (duplex.writableFinished) return void duplex.destroy();
-      duplex.once('finish', () => duplex.destroy());
-      duplex.end();
-    },
+    destroySoon,
   });
+
+  function destroySoon() {
+    if (duplex.writableFinished) return void duplex.destroy();
+    duplex.once('finish', () => duplex.destroy());
+    duplex.end();
+  }
 
   function flow() {
     while (duplex.readableFlowing && duplex.read() !== null);
@@ -165,9 +171,12 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
    * stream were destroyed then, Node would take it for ended, and nobody would end the target.
    */
   function pushEnd() {
-    // Nothing can be written any more either. Node's http and tls rely on it that such a stream closes. allowHalfOpen: false would end
-    // the writable side at once, in the middle of what http2 still writes.
-    duplex.once('end', () => setImmediate(() => duplex.destroy()));
+    // With allowHalfOpen false, Node would end the writable side at once, in the middle of what http2 still writes.
+    duplex.allowHalfOpen = true;
+    isEndedUnderLayer = duplex.listeners('end').some(isOfLayer);
+    // Nothing can be written any more either: the stream closes, which Node's http waits for, as many programs do. But a TLSSocket would
+    // discard at 'close' what its reader has not taken yet. Because this stream was not half open, it ends it itself after that.
+    if (!isEndedUnderLayer) duplex.once('end', () => setImmediate(destroySoon));
     duplex.push(null);
     duplex.read(0);
   }
@@ -230,6 +239,13 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
     );
   }
 }
+
+/**
+ * Is this a listener of JSStreamSocket, through which Node's tls and http2 read a stream that is no socket? It is internal, and nothing else
+ * of it can be seen. Without a match, the stream closes at its end.
+ * @param {Function} listener
+ */
+const isOfLayer = (listener) => String(listener).includes('emitEOF');
 
 /** @param {unknown} value */
 const isEmpty = (value) => value === '' || (isUint8Array(value) && value.length === 0);

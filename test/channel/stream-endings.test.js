@@ -1,8 +1,10 @@
 'use strict';
 // Streams over a channel whose peer, process or listener ends in the middle of what has arrived.
+const { once } = require('node:events');
 const { Writable } = require('node:stream');
 const { text } = require('node:stream/consumers');
 const { finished, pipeline } = require('node:stream/promises');
+const tls = require('node:tls');
 const { closing, crossings, newPath, pair, pause, runScript, success } = require('./support.js');
 
 const transport = JSON.stringify(require.resolve('./transport.js'));
@@ -320,11 +322,48 @@ test('pipeline() ends its target if the channel is closed after the peer, while 
 test('a Duplex closes when its peer has closed and all was read, as a socket does', async () => {
   const [a, b] = await pair();
   const duplex = b.toDuplex().resume();
-  const closed = new Promise((resolve) => duplex.once('close', resolve));
   await a.send('last');
   await a.close();
-  await closed;
+  await finished(duplex);
+  while (!duplex.closed) await pause(1);
   expect(b.state).toBe('closed');
+});
+
+const psk = Buffer.alloc(16, 1);
+const WITHOUT_CERTIFICATES = {
+  ciphers: 'PSK',
+  maxVersion: /** @type {'TLSv1.2'} */ ('TLSv1.2'),
+  pskCallback: /** @type {() => any} */ (() => ({ psk, identity: 'test' })),
+};
+
+// A TLSSocket discards what was not read yet when the stream that it uses closes.
+test.each(['end', 'close'])('TLS over a Duplex gets all, though its reader is slow, and closes: %s()', async (how) => {
+  const BYTES = 300_000;
+  const [a, b] = await pair();
+  const [near, far] = [a.toDuplex(), b.toDuplex()];
+  const options = { isServer: true, ...WITHOUT_CERTIFICATES, pskCallback: () => psk };
+  const server = new tls.TLSSocket(near, /** @type {any} */ (options));
+  const client = tls.connect({ socket: far, checkServerIdentity: () => undefined, ...WITHOUT_CERTIFICATES });
+  let bytes = 0;
+  /** @type {Error[]} */ const errors = [];
+  for (const stream of [near, far, server, client])
+    stream.on('error', (/** @type {Error} */ error) => errors.push(error));
+  client.on('data', ({ length }) => {
+    bytes += length;
+    client.pause();
+    setTimeout(() => client.resume(), 20);
+  });
+  await once(client, 'secureConnect');
+  server.write(Buffer.alloc(BYTES));
+  if (how === 'end') server.end(() => near.destroySoon());
+  else server.write('last', () => a.close());
+  await once(client, 'close');
+  while (!far.closed) await pause(1);
+  expect({ bytes, errors, state: b.state }).toEqual({
+    bytes: how === 'end' ? BYTES : BYTES + 'last'.length,
+    errors: [],
+    state: 'closed',
+  });
 });
 
 // They were parts of one buffer: to transfer one was an error, or detached those that had not been read yet.
