@@ -13,6 +13,7 @@ const MAX_NUMBERED_BYTES = 64 * 1024; // likewise: they may have to be copied, a
 const INBOX_OVERHEAD_BYTES = 128; // added to the size of each message in the inbox or a batch, so that empty messages count, too
 const NUMBER_BYTES = 4;
 const MAX_SHARING = 64; // open requests that may share their memory with others
+const RESPONSES_IN_A_ROW = 16; // while a request waits, too
 const CHUNK = 1024; // messages in the inbox, whose places are given back together
 const DONE = Promise.resolve();
 
@@ -35,9 +36,11 @@ class Arrivals {
   #inboxNext = 0; // index of the oldest message in #inbox
   #inboxBytes = 0;
   // Frames that were set aside. Responses are dispatched first: behind the peer's requests, whose handlers may take long, thousands would
-  // wait, each of which may be as large as a message.
+  // wait, each of which may be as large as a message. But not only responses: each may cause a request of this side, whose response arrives
+  // before the next turn.
   #requestFrames = new Frames();
   #responseFrames = new Frames();
+  #responsesInARow = 0; // dispatched since the last request
   dispatched = 0; // requests and responses, so far
   numberedFrames = 0; // requests and responses that were found in the ring, also those that are not wanted
   #onNumbered;
@@ -183,31 +186,55 @@ class Arrivals {
     return this.#responseFrames.size + this.#requestFrames.size > 0;
   }
 
+  /** Is there anything for dispatch()? */
+  get hasReady() {
+    return this.hasNumbered || this.#requests.responder.hasReady;
+  }
+
   /**
-   * Deliver the requests and responses that were set aside.
+   * Deliver the requests and responses that were set aside, and requests that have waited for the handler.
    * @param {() => boolean} mayDispatch called before each one; false stops the loop
    * @returns {boolean} false if there were none
    */
   dispatch(mayDispatch) {
-    if (!this.hasNumbered) return false;
-    const { responder } = this.#requests;
+    if (!this.hasReady) return false;
     const [requests, responses] = [this.#requestFrames, this.#responseFrames];
+    const { responder } = this.#requests;
     // The handlers may cause more frames to be set aside, and may end the channel, which drops all of them.
-    for (let left = requests.size + responses.size; left > 0 && mayDispatch() && this.hasNumbered; left--) {
-      const frames = responses.size > 0 ? responses : requests;
-      const frame = frames.take();
-      const { begun } = responder;
-      this.dispatched++;
-      try {
-        this.#requests.take(frame);
-      } catch (error) {
-        if (frame.kind === KIND.REQUEST && responder.begun === begun) frames.putBack(frame); // the stack is full
-        throw error;
-      }
+    let left = requests.size + responses.size + responder.waiting;
+    for (; left > 0 && mayDispatch() && this.hasReady; left--) {
+      if (responses.size > 0 && !this.#isRequestDue) this.#dispatchResponse();
+      else this.#dispatchRequest();
     }
     requests.trim();
     responses.trim();
     return true;
+  }
+
+  get #isRequestDue() {
+    if (this.#responsesInARow < RESPONSES_IN_A_ROW) return false;
+    return this.#requestFrames.size > 0 || this.#requests.responder.hasReady;
+  }
+
+  #dispatchResponse() {
+    this.#responsesInARow++;
+    this.dispatched++;
+    this.#requests.take(this.#responseFrames.take());
+  }
+
+  #dispatchRequest() {
+    const { responder } = this.#requests;
+    this.#responsesInARow = 0;
+    if (responder.hasReady) return responder.respondToFirst();
+    const frame = this.#requestFrames.take();
+    const { begun } = responder;
+    this.dispatched++;
+    try {
+      this.#requests.take(frame);
+    } catch (error) {
+      if (responder.begun === begun) this.#requestFrames.putBack(frame); // the stack is full
+      throw error;
+    }
   }
 
   /** Move past a frame in the ring. @param {number} size its payload in bytes */

@@ -68,6 +68,10 @@ class Pump {
   #readLooked = 0; // what the peer had read then, as far as the writer knew
   #wakesSoon = false;
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
+  // What #serve() does, each until the turn is spent: one that always finds something would leave nothing for those behind it. So each turn
+  // begins with another one.
+  #stages = [() => this.#receive(), () => this.#dispatch(), () => this.#sendQueued(), () => this.#sendWaiting()];
+  #firstStage = 0;
   #starved = false; // did nothing when it was last resumed: on a very slow machine, looking for work may spend a whole turn
   lookUntil = 0;
   #undecided = 0; // turns in a row without progress after the end, see #isUndecided()
@@ -292,24 +296,38 @@ class Pump {
     this.#running = false;
     if (this.#starved) turn.allow(STEPS_WHEN_STARVED);
     const before = this.#steps();
+    this.#firstStage = (this.#firstStage + 1) % this.#stages.length;
     this.run();
     if (this.#starved) turn.recheck(); // after each of them: there may be many
     this.#starved = this.#steps() === before;
   }
 
   #serve() {
+    this.#connection.flush();
+    const { length } = this.#stages;
+    for (let i = 0; i < length; i++) this.#stages[(this.#firstStage + i) % length]();
+    if (!this.#connection.isOpen) this.#endWaits();
+  }
+
+  #receive() {
     const connection = this.#connection;
-    connection.flush();
     if (this.receivers.size > 0 && connection.isReadable) this.receivers.serve(turn.take);
     if (connection.isReadable && this.#requests.areExpected && this.receivers.size === 0) this.#search();
-    this.#requests.responder.respondToWaiting(turn.take);
+  }
+
+  #dispatch() {
     // More may have arrived since, or a handler's receive has set more aside.
     if (this.#arrivals.dispatch(turn.take) && !turn.isSpent()) this.#again = true;
-    if (!connection.isOpen) return this.#endWaits();
-    this.#requests.sendQueued(turn.take);
-    if (this.senders.size === 0) return;
+  }
+
+  #sendQueued() {
+    if (this.#connection.isOpen) this.#requests.sendQueued(turn.take);
+  }
+
+  #sendWaiting() {
+    if (this.senders.size === 0 || !this.#connection.isOpen) return;
     this.senders.serve(turn.take);
-    connection.flush();
+    this.#connection.flush();
   }
 
   #search() {
@@ -402,7 +420,7 @@ class Pump {
    * @param {number} wanted
    */
   #hasMore(wanted) {
-    if (this.#arrivals.hasNumbered || this.#requests.responder.hasReady || this.receivers.size > 0) return true;
+    if (this.#arrivals.hasReady || this.receivers.size > 0) return true;
     return wanted !== 0 && (this.#connection.isOpen || this.#connection.reader.isReady());
   }
 

@@ -30,7 +30,7 @@ class Responder {
   /**
    * @param {import('./requests.js').SendNumbered} send
    * @param {import('./request-window.js').Capacities} capacities
-   * @param {() => void} onReady called when a request no longer has to wait: call respondToWaiting() soon
+   * @param {() => void} onReady called when a request no longer has to wait: call respondToFirst() soon
    */
   constructor(send, capacities, onReady) {
     this.#send = send;
@@ -88,17 +88,20 @@ class Responder {
     else this.#respondNow(number, payload);
   }
 
+  /** How many requests wait? */
+  get waiting() {
+    return this.#waiting.size;
+  }
+
   /**
-   * Respond to requests that have waited. Not done where a handler settles: a handler that settles in a microtask would let the
-   * next one begin in the same turn of the event loop, and so on for all of them.
-   * @param {() => boolean} mayRespond called before each; false stops the loop
+   * Respond to the request that has waited longest, if hasReady. Not done where a handler settles: a handler that settles in a microtask
+   * would let the next one begin in the same turn of the event loop, and so on for all of them.
    */
-  respondToWaiting(mayRespond) {
-    for (let { first } = this.#waiting; first !== null; first = this.#waiting.first) {
-      if (this.#isBusy() || !mayRespond()) return;
-      this.#waiting.delete(first);
-      this.#respondNow(first.value.number, first.value.payload);
-    }
+  respondToFirst() {
+    const { first } = this.#waiting;
+    if (first === null) return;
+    this.#waiting.delete(first);
+    this.#respondNow(first.value.number, first.value.payload);
   }
 
   #settled() {

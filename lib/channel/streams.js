@@ -10,6 +10,8 @@ const { checkNames, invalidArgument } = require('./options.js');
 
 const PIECE_BYTES = 64 * 1024; // as large as what a socket delivers: Node's http works through a chunk before it asks for a pause
 
+const MAX_LAST_BYTES = 256; // an alert of TLS takes about 30
+
 /** @typedef {(signal?: AbortSignal) => Promise<IteratorResult<any, undefined>>} Next receives the next message, or the end */
 /**
  * @typedef {(message: any, signal: AbortSignal, written?: () => void) => Promise<void> | undefined} Send
@@ -34,6 +36,7 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
   /** @type {Uint8Array | null} what is left of a large message */ let rest = null;
   /** @type {{error: any} | null} why nothing more arrives, other than the end of the peer */ let failure = null;
   let isEndedUnderLayer = false; // the peer has ended, and another stream may not have passed on all that it has read from this one
+  let lastBytes = 0; // written since then
   const duplex = new Duplex({
     objectMode,
     autoDestroy: true,
@@ -50,13 +53,15 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
       );
     },
     write(chunk, encoding, done) {
-      // For nobody, as on a socket that the peer has closed. TLS writes that it has ended; an error would come instead of its 'end'.
-      if (isEndedUnderLayer) return done();
+      // TLS writes that it has ended, which nobody reads. An error would come instead of its 'end'.
+      if (isEndedUnderLayer) lastBytes += chunk.length;
+      if (isEndedUnderLayer && lastBytes <= MAX_LAST_BYTES) return done();
       const bytes = !objectMode && typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
       sendRest(bytes, 0, done);
     },
     destroy(error, done) {
       stop.abort();
+      rest = held = null; // the program may keep this stream
       channel.close().then(
         () => nextTick(done, error),
         (failure) => nextTick(done, failure),

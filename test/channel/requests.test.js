@@ -1,6 +1,10 @@
 'use strict';
 // request and onRequest: every request gets its own answer or one clear error.
-const { errorWith, library, pair, pause, runScript, success } = require('./support.js');
+const { closing, crossings, errorWith, library, newPath, pair, pause, runScript, success } = require('./support.js');
+
+const transport = JSON.stringify(require.resolve('./transport.js'));
+/** For a script. @param {object} options */
+const withTransport = (options) => JSON.stringify({ transport: process.env.CROSSINGS_TEST_TRANSPORT, ...options });
 
 test('answers match their requests, in whatever order they come', async () => {
   const [a, b] = await pair();
@@ -213,23 +217,116 @@ test('a response that has been read ends its request when the timeout expires, w
   expect([requests.areAwaited, requests.hasPending]).toEqual([false, false]);
 });
 
+/** Blocks this thread. @param {number} ms */
+const block = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
 // All responses waited behind the peer's requests, without a limit of their bytes.
-test('a response does not wait until slow handlers have been called for all requests before it', async () => {
-  const [a, b] = await pair();
+test.each([
+  ['', {}],
+  [', one at a time', { concurrency: 1 }],
+])('a response does not wait until slow handlers have been called for all requests before it%s', async (_, options) => {
+  const REQUESTS = 200;
+  const path = newPath();
+  const server = closing(await crossings.listen(path));
+  runScript(`
+    const { crossings } = require(${transport});
+    crossings.connect(${JSON.stringify(path)}, ${withTransport({})}).then((channel) => {
+      channel.onRequest(() => 'answer');
+      for (let i = 0; i < ${REQUESTS}; i++) channel.request('x').catch(() => {});
+    });`);
+  const channel = closing(await server.accept());
   let handled = 0;
-  b.onRequest(() => {
+  channel.onRequest(async () => {
     handled++;
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2); // each call takes the rest of a turn
+    block(5); // each call takes the rest of a turn
     return 'done';
-  });
-  /** @type {Promise<unknown>[]} */ let all = [];
-  a.onRequest(() => {
-    all = Array.from({ length: 100 }, () => a.request('x'));
+  }, options);
+  while (handled < 3) await pause(1);
+  expect(String(await channel.request('q'))).toBe('answer');
+  expect(handled).toBeLessThan(REQUESTS);
+});
+
+// Each response caused a request, whose response arrived before the next turn: those of the peer were never dispatched.
+test('the handler is called while many requests of this side are in progress', async () => {
+  const [LOOPS, MOST] = [2000, 100_000];
+  const path = newPath();
+  const server = closing(await crossings.listen(path));
+  const { ended } = runScript(`
+    const { crossings } = require(${transport});
+    crossings.connect(${JSON.stringify(path)}, ${withTransport({})}).then(async (channel) => {
+      channel.onRequest((message) => message);
+      await channel.receive();
+      await channel.request('question');
+      channel.close();
+    });`);
+  const channel = closing(await server.accept());
+  let responses = 0;
+  let isAsked = false;
+  channel.onRequest(() => {
+    isAsked = true;
     return 'answer';
   });
-  expect(String(await b.request('q'))).toBe('answer');
-  expect(handled).toBeLessThan(100);
-  await Promise.all(all);
+  const all = Array.from({ length: LOOPS }, async () => {
+    while (!isAsked && responses < MOST) {
+      await channel.request('x');
+      if (++responses === 5 * LOOPS) await channel.send('ask');
+      for (const end = performance.now() + 0.02; performance.now() < end; );
+    }
+  });
+  await Promise.allSettled(all);
+  expect(responses).toBeLessThan(MOST);
+  await channel.close();
+  await ended;
+});
+
+// The loop took the first message of each turn, whose copy or decoding spent it.
+test('a request is answered although a loop over messages spends each turn', async () => {
+  const MOST = 200;
+  const path = newPath();
+  const options = { capacity: 2 ** 20 };
+  const decode = (/** @type {Buffer} */ message) => {
+    if (message.length > 1000) block(3);
+    return message;
+  };
+  const server = closing(await crossings.listen(path, { ...options, decode }));
+  runScript(`
+    const { crossings } = require(${transport});
+    crossings.connect(${JSON.stringify(path)}, ${withTransport(options)}).then(async (channel) => {
+      channel.onRequest((message) => message);
+      try {
+        for (;;) await channel.send(new Uint8Array(150_000));
+      } catch {}
+    });`);
+  const channel = closing(await server.accept());
+  let received = 0;
+  let isAnswered = false;
+  for await (const _ of channel) {
+    if (++received === 20) channel.request('x').then(() => (isAnswered = true));
+    if (isAnswered || received === MOST) break;
+  }
+  expect(received).toBeLessThan(MOST);
+});
+
+// Each call spent a turn before waiting sends got theirs.
+test('a send that waits for room goes on between the calls of a slow handler', async () => {
+  const REQUESTS = 300;
+  const [a, b] = await pair({ capacity: 65536 });
+  let handled = 0;
+  a.onRequest(() => {
+    handled++;
+    block(2);
+    return 'done';
+  });
+  while (a.trySend(new Uint8Array(1000)));
+  const sent = a.send(new Uint8Array(1000)).then(() => handled);
+  const answers = Array.from({ length: REQUESTS }, () => b.request('x'));
+  while (handled === 0) await pause(1);
+  (async () => {
+    for await (const _ of b);
+  })();
+  expect(await sent).toBeLessThan(REQUESTS);
+  await Promise.all(answers);
+  await a.close();
 });
 
 // Each request made room for another one when it ended, and all responses were held until their turn.

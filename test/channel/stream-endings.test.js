@@ -336,24 +336,30 @@ const WITHOUT_CERTIFICATES = {
   pskCallback: /** @type {() => any} */ (() => ({ psk, identity: 'test' })),
 };
 
-// A TLSSocket discards what was not read yet when the stream that it uses closes.
-test.each(['end', 'close'])('TLS over a Duplex gets all, though its reader is slow, and closes: %s()', async (how) => {
-  const BYTES = 300_000;
+/** TLS over both ends of a channel. */
+async function tlsPair() {
   const [a, b] = await pair();
   const [near, far] = [a.toDuplex(), b.toDuplex()];
   const options = { isServer: true, ...WITHOUT_CERTIFICATES, pskCallback: () => psk };
   const server = new tls.TLSSocket(near, /** @type {any} */ (options));
   const client = tls.connect({ socket: far, checkServerIdentity: () => undefined, ...WITHOUT_CERTIFICATES });
-  let bytes = 0;
   /** @type {Error[]} */ const errors = [];
   for (const stream of [near, far, server, client])
     stream.on('error', (/** @type {Error} */ error) => errors.push(error));
+  await once(client, 'secureConnect');
+  return { a, b, near, far, server, client, errors };
+}
+
+// A TLSSocket discards what was not read yet when the stream that it uses closes.
+test.each(['end', 'close'])('TLS over a Duplex gets all, though its reader is slow, and closes: %s()', async (how) => {
+  const BYTES = 300_000;
+  const { a, b, near, far, server, client, errors } = await tlsPair();
+  let bytes = 0;
   client.on('data', ({ length }) => {
     bytes += length;
     client.pause();
     setTimeout(() => client.resume(), 20);
   });
-  await once(client, 'secureConnect');
   server.write(Buffer.alloc(BYTES));
   if (how === 'end') server.end(() => near.destroySoon());
   else server.write('last', () => a.close());
@@ -364,6 +370,44 @@ test.each(['end', 'close'])('TLS over a Duplex gets all, though its reader is sl
     errors: [],
     state: 'closed',
   });
+});
+
+// What was written after the peer's end was dropped, as long as something had not been read.
+test('a TLS socket that only writes learns that its peer has closed', async () => {
+  const { a, b, server, client, errors } = await tlsPair();
+  await new Promise((resolve) => client.write('not read', resolve));
+  await pause(20);
+  await b.close();
+  while (!server.destroyed) {
+    server.write('line');
+    await pause(1);
+  }
+  while (a.state !== 'closed') await pause(1);
+  expect(errors).not.toEqual([]);
+});
+
+test('a destroyed Duplex keeps nothing of a large message', async () => {
+  const BYTES = 2 ** 24;
+  const script = `
+    const { crossings } = require(${transport});
+    const { once } = require('node:events');
+    (async () => {
+      const { channel, port } = crossings.channelPair({ ...${withTransport}, capacity: ${2 * BYTES} });
+      const [a, b] = await Promise.all([channel, crossings.openChannel(port.take(), { ...${withTransport}, capacity: ${2 * BYTES} })]);
+      const duplex = b.toDuplex();
+      await a.send(new Uint8Array(${BYTES}));
+      await once(duplex, 'readable');
+      duplex.destroy();
+      await once(duplex, 'close');
+      await a.close();
+      for (let i = 0; i < 10; i++) {
+        gc();
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      console.log(process.memoryUsage().arrayBuffers < ${BYTES}, duplex.destroyed);
+    })();`;
+  const { output } = await runScript(script, ['--expose-gc']).ended;
+  expect(output).toBe('true true\n');
 });
 
 // They were parts of one buffer: to transfer one was an error, or detached those that had not been read yet.
