@@ -369,13 +369,15 @@ describeInBrowser('the benchmark page', () => {
     expect(await page.textContent('#announcements')).not.toBe('The run can no longer be followed.');
     await page.unroute('**/events');
     await page.waitForFunction(() => document.querySelector('#connection')?.textContent === '');
-    // The page gave the run up when a proxy answered in the place of the lab.
-    await page.route('**/api/runs/**', (route) => route.fulfill({ status: 502 }));
-    await showAgain();
-    await page.waitForFunction(() => document.querySelector('#connection')?.textContent !== '');
-    await page.unroute('**/api/runs/**');
-    await showAgain();
-    await page.waitForFunction(() => document.querySelector('#connection')?.textContent === '');
+    // The page gave the run up when a proxy answered in the place of the lab, or failed.
+    for (const answer of [{ status: 502, body: '{"error":{"code":502,"message":"Bad gateway"}}' }, { status: 204 }]) {
+      await page.route('**/api/runs/**', (route) => route.fulfill({ contentType: 'application/json', ...answer }));
+      await showAgain();
+      await page.waitForFunction(() => document.querySelector('#connection')?.textContent !== '');
+      await page.unroute('**/api/runs/**');
+      await showAgain();
+      await page.waitForFunction(() => document.querySelector('#connection')?.textContent === '');
+    }
     expect((await api('/api/runs')).runs[0].state).toBe('running');
     await page.click('#cancel');
     await untilEnd();

@@ -35,7 +35,7 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
   /** @type {IteratorResult<any, undefined> | null} what has arrived meanwhile */ let held = null;
   /** @type {Uint8Array | null} what is left of a large message */ let rest = null;
   /** @type {{error: any} | null} why nothing more arrives, other than the end of the peer */ let failure = null;
-  let isEndedUnderLayer = false; // the peer has ended, and another stream may not have passed on all that it has read from this one
+  let isUnderLayer = false; // only known once the peer has closed
   let lastBytes = 0; // written since then
   const duplex = new Duplex({
     objectMode,
@@ -53,9 +53,7 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
       );
     },
     write(chunk, encoding, done) {
-      // TLS writes that it has ended, which nobody reads. An error would come instead of its 'end'.
-      if (isEndedUnderLayer) lastBytes += chunk.length;
-      if (isEndedUnderLayer && lastBytes <= MAX_LAST_BYTES) return done();
+      if (channel.state === 'peer-closed' && isLastWord(chunk.length)) return done();
       const bytes = !objectMode && typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
       sendRest(bytes, 0, done);
     },
@@ -178,12 +176,28 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
   function pushEnd() {
     // With allowHalfOpen false, Node would end the writable side at once, in the middle of what http2 still writes.
     duplex.allowHalfOpen = true;
-    isEndedUnderLayer = duplex.listeners('end').some(isOfLayer);
+    findLayer();
     // Nothing can be written any more either: the stream closes, which Node's http waits for, as many programs do. But a TLSSocket would
     // discard at 'close' what its reader has not taken yet. Because this stream was not half open, it ends it itself after that.
-    if (!isEndedUnderLayer) duplex.once('end', () => setImmediate(destroySoon));
+    if (!isUnderLayer) duplex.once('end', () => setImmediate(destroySoon));
+    // It has ended this stream before. Node would destroy a stream whose sides have both ended; TLS will.
+    else if (duplex.writableEnded) /** @type {any} */ (duplex)._readableState.autoDestroy = false;
     duplex.push(null);
     duplex.read(0);
+  }
+
+  function findLayer() {
+    isUnderLayer ||= duplex.listeners('end').some(isOfLayer);
+    return isUnderLayer;
+  }
+
+  /**
+   * The peer has closed. TLS still writes that it has ended, which nobody reads: an error would come instead of its 'end', or after it.
+   * @param {number} bytes
+   */
+  function isLastWord(bytes) {
+    lastBytes += bytes;
+    return lastBytes <= MAX_LAST_BYTES && findLayer();
   }
 
   /** @param {Uint8Array | null} bytes */

@@ -91,12 +91,12 @@ async function showCopy() {
 async function showPage() {
   const shown = location.hash;
   await route();
-  await showSavedRuns();
   addEventListener('hashchange', async () => {
     await route();
     if (!session.isLive())
       /** @type {HTMLElement | null} */ (document.querySelector('main > section:not([hidden]) h2'))?.focus();
   });
   if (location.hash !== shown) await route(); // it has changed meanwhile
+  await showSavedRuns(); // last: it may fail
 }
 main().catch(report);

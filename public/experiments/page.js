@@ -148,12 +148,12 @@ async function main() {
     if (byId('form-error').hidden) showError(...more);
     else byId('form-error').append(' ', ...more); // route() has reported something
   }
-  await showSavedRuns();
   addEventListener('hashchange', async () => {
     await route();
     if (!session.isLive())
       /** @type {HTMLElement | null} */ (document.querySelector('main > section:not([hidden]) h2[tabindex]'))?.focus();
   });
   if (location.hash !== shown) await route(); // it has changed meanwhile
+  await showSavedRuns(); // last: it may fail
 }
 main().catch((error) => fail(error.message));

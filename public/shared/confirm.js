@@ -5,11 +5,13 @@ import { dateTime } from './format.js';
 import { ignoreSecondPress } from './second-press.js';
 
 let openedAt = Number.NEGATIVE_INFINITY;
+let opener = ''; // the label of the button that opened it, which may be written again meanwhile
 
 /** @param {{id: string, startedAt: string}} run */
 export function confirmDelete({ id, startedAt }) {
   byId('confirm-text').textContent = `Delete the run of ${dateTime(startedAt, 'medium')}? This cannot be undone.`;
   byId('confirm').dataset.id = id;
+  opener = document.activeElement?.ariaLabel ?? '';
   byId('confirm').showModal();
   openedAt = performance.now();
 }
@@ -26,6 +28,10 @@ async function remove(id) {
 /** @param {(id: string) => Promise<void>} onDeleted @param {(error: Error) => void} onError */
 export function setUpConfirm(onDeleted, onError) {
   ignoreSecondPress(byId('confirm'), () => openedAt);
+  byId('confirm').addEventListener('close', () => {
+    const buttons = [...document.querySelectorAll('button')];
+    if (document.activeElement === document.body) buttons.find(({ ariaLabel }) => ariaLabel === opener)?.focus();
+  });
   byId('confirm-no').addEventListener('click', () => byId('confirm').close());
   byId('confirm-yes').addEventListener('click', async () => {
     const { id } = byId('confirm').dataset;

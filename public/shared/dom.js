@@ -59,7 +59,7 @@ export function fillRows(body, rows) {
   body.replaceChildren(...lines);
   if (focused === null) return;
   const controls = /** @type {NodeListOf<HTMLElement>} */ (body.querySelectorAll('a, button, input'));
-  [...controls].find((control) => labelOf(control) === focused)?.focus();
+  [...controls].find((control) => labelOf(control) === focused)?.focus({ preventScroll: true });
 }
 
 /** Does the user ask for less motion? */

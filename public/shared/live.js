@@ -1,8 +1,6 @@
 // A run in progress, followed through the server's events until it ends.
 import { call, dataAddress } from './api.js';
 
-// Errors that are not the lab's own answer, such as that of a proxy while the lab does not respond.
-const PASSING = ['ERR_HTTP', 'ERR_NO_SERVER', 'ERR_CUT_OFF'];
 const RETRY_MS = 3000; // as Chromium does when a connection is lost
 
 /**
@@ -73,8 +71,8 @@ export function followRun(id, { onSnapshot, onProgress, onEnd, onConnection, oth
    */
   async function refused(refusedSource) {
     const isGone = await call(`/api/runs/${id}`).then(
-      ({ state }) => state !== 'running',
-      ({ code }) => !PASSING.includes(code),
+      (answer) => ['done', 'failed', 'cancelled'].includes(answer?.state), // it may be that of a proxy
+      ({ code }) => code === 'ERR_NO_RUN',
     );
     if (source !== refusedSource) return; // meanwhile it was stopped, or the page was hidden
     if (isGone) return end('The run can no longer be followed.');

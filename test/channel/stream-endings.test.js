@@ -351,26 +351,31 @@ async function tlsPair() {
 }
 
 // A TLSSocket discards what was not read yet when the stream that it uses closes.
-test.each(['end', 'close'])('TLS over a Duplex gets all, though its reader is slow, and closes: %s()', async (how) => {
-  const BYTES = 300_000;
-  const { a, b, near, far, server, client, errors } = await tlsPair();
-  let bytes = 0;
-  client.on('data', ({ length }) => {
-    bytes += length;
-    client.pause();
-    setTimeout(() => client.resume(), 20);
-  });
-  server.write(Buffer.alloc(BYTES));
-  if (how === 'end') server.end(() => near.destroySoon());
-  else server.write('last', () => a.close());
-  await once(client, 'close');
-  while (!far.closed) await pause(1);
-  expect({ bytes, errors, state: b.state }).toEqual({
-    bytes: how === 'end' ? BYTES : BYTES + 'last'.length,
-    errors: [],
-    state: 'closed',
-  });
-});
+test.each(['end', 'end, after its reader', 'close'])(
+  'TLS over a Duplex gets all, though its reader is slow, and closes: %s()',
+  async (how) => {
+    const BYTES = 300_000;
+    const { a, b, near, far, server, client, errors } = await tlsPair();
+    if (how === 'end, after its reader') client.end('request');
+    server.resume();
+    let bytes = 0;
+    client.on('data', ({ length }) => {
+      bytes += length;
+      client.pause();
+      setTimeout(() => client.resume(), 20);
+    });
+    server.write(Buffer.alloc(BYTES));
+    if (how === 'close') server.write('last', () => a.close());
+    else server.end(() => near.destroySoon());
+    await once(client, 'close');
+    while (!far.closed) await pause(1);
+    expect({ bytes, errors, state: b.state }).toEqual({
+      bytes: how === 'close' ? BYTES + 'last'.length : BYTES,
+      errors: [],
+      state: 'closed',
+    });
+  },
+);
 
 // What was written after the peer's end was dropped, as long as something had not been read.
 test('a TLS socket that only writes learns that its peer has closed', async () => {
