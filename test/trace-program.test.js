@@ -2,6 +2,7 @@
 // `crossings trace -- COMMAND`: recordings of any program, why it hangs, and programs that are hard to record.
 const Ajv = require('ajv/dist/2020').default;
 const { spawn, spawnSync } = require('node:child_process');
+const { once } = require('node:events');
 const {
   chmodSync,
   cpSync,
@@ -12,9 +13,11 @@ const {
   symlinkSync,
   writeFileSync,
 } = require('node:fs');
+const { createServer } = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { LIMITS } = require('../lib/trace/program/limits.js');
+const { toTraceEvents } = require('../lib/trace/program/perfetto.js');
 const { recordProgram } = require('../lib/trace/program/record.js');
 const { Recorder } = require('../lib/trace/program/recorder.js');
 const schema = require('../lib/trace/program/program.schema.json');
@@ -196,6 +199,37 @@ except BrokenPipeError: pass`;
     });
   },
 );
+
+(allowed && hasPython ? test : test.skip)('a waitid() is ended by the process that it waits for', async () => {
+  const source =
+    'import os, time\npid = os.fork()\nif pid == 0: time.sleep(0.2)\nelse: os.waitid(os.P_PID, pid, os.WEXITED)';
+  const { events, processes } = check(await record(['python3', '-c', source]));
+  const waker = events[events.find(({ name, sleeps }) => name === 'waitid' && sleeps > 0)?.wokenBy ?? -1];
+  expect([waker.name, waker.pid]).toEqual(['exit_group', processes.at(-1)?.pid]);
+});
+
+// A socket whose other end was not known was taken for its own other end.
+(allowed && hasPython ? test : test.skip)('a read is not ended by a write to the same socket', async () => {
+  const source = `import socket, sys, threading, time
+one = socket.create_connection(('127.0.0.1', int(sys.argv[1])))
+threading.Timer(0.2, lambda: one.sendall(b'question')).start()
+one.recv(100)`;
+  const server = createServer((socket) => socket.on('data', () => setTimeout(() => socket.end('answer'), 300)));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  const { events } = check(await record(['python3', '-c', source, String(port)]));
+  server.close();
+  const slept = events.find(({ name, sleeps }) => name === 'recvfrom' && sleeps > 0);
+  expect([slept?.result, slept?.wokenBy]).toEqual(['6', null]);
+});
+
+(allowed ? test : test.skip)('in a recording for Perfetto, no call lasts longer than its thread', async () => {
+  const trace = check(await record(['sh', '-c', '/bin/true; sleep 0.3']));
+  const child = trace.processes[1];
+  const last = toTraceEvents(trace).traceEvents.findLast(({ ph, pid }) => ph === 'X' && pid === child.pid);
+  const { ts, dur } = /** @type {any} */ (last);
+  expect(ts + dur).toBeLessThanOrEqual(child.end / 1000 + 0.001);
+});
 
 const hasStrace = spawnSync('strace', ['-V']).status === 0;
 (allowed && hasStrace ? test : test.skip)('the calls are those that strace -f sees', async () => {

@@ -174,14 +174,13 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
    * stream were destroyed then, Node would take it for ended, and nobody would end the target.
    */
   function pushEnd() {
-    // With allowHalfOpen false, Node would end the writable side at once, in the middle of what http2 still writes.
-    duplex.allowHalfOpen = true;
-    findLayer();
-    // Nothing can be written any more either: the stream closes, which Node's http waits for, as many programs do. But a TLSSocket would
-    // discard at 'close' what its reader has not taken yet. Because this stream was not half open, it ends it itself after that.
-    if (!isUnderLayer) duplex.once('end', () => setImmediate(destroySoon));
-    // It has ended this stream before. Node would destroy a stream whose sides have both ended; TLS will.
-    else if (duplex.writableEnded) /** @type {any} */ (duplex)._readableState.autoDestroy = false;
+    // After 'end', Node ends the writable side, and the stream closes: nothing can be written any more, and many programs wait for it, such
+    // as Node's http. But http2 may be in the middle of a write, and a TLSSocket would discard at 'close' what its reader has not taken yet.
+    // Both end this stream later, as they would a socket that is not half open.
+    if (findLayer()) {
+      duplex.allowHalfOpen = true;
+      if (duplex.writableEnded) /** @type {any} */ (duplex)._readableState.autoDestroy = false;
+    }
     duplex.push(null);
     duplex.read(0);
   }

@@ -329,6 +329,20 @@ test('a Duplex closes when its peer has closed and all was read, as a socket doe
   expect(b.state).toBe('closed');
 });
 
+// The loop destroyed it with an AbortError, as its writable side had not ended.
+test('a Duplex has no error after a loop over it until its end', async () => {
+  const [a, b] = await pair();
+  const duplex = b.toDuplex();
+  /** @type {Error[]} */ const errors = [];
+  duplex.on('error', (/** @type {Error} */ error) => errors.push(error));
+  await a.send('last');
+  await a.close();
+  for await (const _ of duplex);
+  while (!duplex.closed) await pause(1);
+  await finished(duplex);
+  expect(errors).toEqual([]);
+});
+
 const psk = Buffer.alloc(16, 1);
 const WITHOUT_CERTIFICATES = {
   ciphers: 'PSK',

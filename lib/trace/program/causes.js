@@ -13,6 +13,7 @@ const READS = { read: 0, readv: 0, pread64: 0, recvfrom: 0, recvmsg: 0, recvmmsg
 const WRITES = { write: 0, writev: 0, pwrite64: 0, sendto: 0, sendmsg: 0, sendmmsg: 0, sendfile: 0, splice: 1, tee: 1 };
 const INTERRUPTED = [-4, -512, -513, -514, -516]; // by a signal: EINTR, and its forms within the kernel
 const MOST_CLOSINGS = 1000; // that are looked at for one sleep
+const P_PID = 1;
 const LOOK_BACK = 16; // events that began before a sleep and may have ended during it
 
 /** @typedef {{event: ProgramCall | null, tid: number, t: number, until: number}} Closing it was some time from t to until; null: a signal has ended the process */
@@ -121,9 +122,14 @@ class Causes {
     return last?.event ?? null;
   }
 
-  /** The end of what can be written to an object: a socket's is its peer. @param {number} object */
+  /**
+   * The end of what can be written to an object: a socket's is its peer. Of a file, nobody waits for what others do, and what can be
+   * written to a terminal is not what can be read from it.
+   * @param {number} object
+   */
   otherEnd(object) {
-    return this.objects.list[object]?.peer ?? object;
+    const { kind, peer } = this.objects.list[object] ?? {};
+    return peer ?? (kind === 'pipe' || kind === 'eventfd' ? object : -1);
   }
 
   /** Was this event of another thread under way during a sleep? Its start is looked at by the caller. @param {ProgramCall} event @param {ProgramCall} sleeper */
@@ -177,8 +183,9 @@ class Causes {
           this.first(this.wakes.get(`shared ${raw.args[0]}`), event) ?? this.last(this.wakes.get('shared'), event);
       }
       case 'wait4':
-      case 'waitid':
         return () => this.exits.get(Number(raw.result)) ?? null;
+      case 'waitid': // it returns 0
+        return () => (Number(raw.args[0]) === P_PID ? (this.exits.get(Number(raw.args[1])) ?? null) : null);
       case 'epoll_wait':
       case 'epoll_pwait':
       case 'epoll_pwait2':

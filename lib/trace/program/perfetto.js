@@ -33,6 +33,9 @@ function wakeUps({ events }) {
 
 /** @param {ProgramTrace} trace */
 function toTraceEvents(trace) {
+  /** A call that never returned ends with its thread. @type {Map<number, number>} */
+  const ends = new Map();
+  for (const { end, threads } of trace.processes) for (const thread of threads) ends.set(thread.tid, thread.end ?? end);
   const slices = trace.events.map(({ t, end, pid, tid, kind, name, args, result, sleeps, source }) => ({
     ph: 'X',
     cat: kind,
@@ -40,7 +43,7 @@ function toTraceEvents(trace) {
     pid,
     tid,
     ts: micros(t),
-    dur: micros((end ?? trace.durationNs) - t),
+    dur: micros((end ?? ends.get(tid) ?? trace.durationNs) - t),
     args: {
       ...(args.length ? { call: args.join(', ') } : {}),
       ...(result ? { result } : {}),
