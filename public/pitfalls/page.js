@@ -128,7 +128,7 @@ function showPitfall({ name, title, text, programs: names, lines, shipped }) {
 
 async function begin() {
   /** @type {List} */ const list = await call('/api/pitfalls');
-  if (wanted === null) return showList(list);
+  if (!wanted) return showList(list);
   showPitfall(await call(`/api/pitfalls/${encodeURIComponent(wanted)}`));
   showNeighbors(list.pitfalls);
 }

@@ -29,6 +29,8 @@ export const report = (error) => showError(error.message);
 export function runSession({ listeners, route, showSavedRuns }) {
   /** The run in progress; `quarters` of it have been announced. @type {{id: string, stop: () => void, quarters: number} | null} */
   let live = null;
+  /** Runs that have ended. An old answer of a cache may say otherwise. @type {Set<string>} */
+  const over = new Set();
   let isStarting = false;
   let swappedAt = Number.NEGATIVE_INFINITY; // the focus moved from Start to Cancel, or back
   const isLive = () => live !== null;
@@ -57,8 +59,9 @@ export function runSession({ listeners, route, showSavedRuns }) {
     byId(next).focus();
   }
 
-  /** @param {string} sentence how it ended */
-  async function ended(sentence) {
+  /** @param {string} id @param {string} sentence how it ended */
+  async function ended(id, sentence) {
+    over.add(id);
     const wasShown = liveIsShown();
     live = null;
     announce(sentence);
@@ -69,7 +72,7 @@ export function runSession({ listeners, route, showSavedRuns }) {
 
   /** @param {string} id */
   function follow(id) {
-    if (live?.id === id) return;
+    if (live?.id === id || over.has(id)) return;
     live?.stop();
     const { onSnapshot, others } = listeners(id);
     const stop = followRun(id, {
@@ -79,7 +82,7 @@ export function runSession({ listeners, route, showSavedRuns }) {
       },
       onProgress: showProgress,
       onConnection: (sentence) => setText(byId('connection'), sentence),
-      onEnd: ended,
+      onEnd: (sentence) => ended(id, sentence),
       others,
     });
     live = { id, stop, quarters: 0 };
