@@ -69,9 +69,10 @@ class Pump {
   #wakesSoon = false;
   #fallingAsleep = false; // the sleep was just announced; the ring must be checked once more
   // What #serve() does, each until the turn is spent: one that always finds something would leave nothing for those behind it. So each turn
-  // begins with another one.
+  // begins with another one of them.
   #stages = [() => this.#receive(), () => this.#dispatch(), () => this.#sendQueued(), () => this.#sendWaiting()];
-  #firstStage = 0;
+  #turns = 0; // in which this channel was resumed
+  /** @type {(() => void) | null} with which the next #serve() begins */ #first = null;
   #starved = false; // did nothing when it was last resumed: on a very slow machine, looking for work may spend a whole turn
   lookUntil = 0;
   #undecided = 0; // turns in a row without progress after the end, see #isUndecided()
@@ -296,7 +297,7 @@ class Pump {
     this.#running = false;
     if (this.#starved) turn.allow(STEPS_WHEN_STARVED);
     const before = this.#steps();
-    this.#firstStage = (this.#firstStage + 1) % this.#stages.length;
+    this.#first = this.#stages[this.#turns++ % this.#stages.length];
     this.run();
     if (this.#starved) turn.recheck(); // after each of them: there may be many
     this.#starved = this.#steps() === before;
@@ -304,9 +305,14 @@ class Pump {
 
   #serve() {
     this.#connection.flush();
-    const { length } = this.#stages;
-    for (let i = 0; i < length; i++) this.#stages[(this.#firstStage + i) % length]();
-    if (!this.#connection.isOpen) this.#endWaits();
+    const first = this.#first;
+    this.#first = null;
+    first?.();
+    this.#receive();
+    this.#dispatch(); // more may have arrived since, or a handler's receive has set more aside
+    if (!this.#connection.isOpen) return this.#endWaits();
+    this.#sendQueued();
+    this.#sendWaiting();
   }
 
   #receive() {
@@ -316,7 +322,6 @@ class Pump {
   }
 
   #dispatch() {
-    // More may have arrived since, or a handler's receive has set more aside.
     if (this.#arrivals.dispatch(turn.take) && !turn.isSpent()) this.#again = true;
   }
 
