@@ -18,13 +18,16 @@ const LINES = ['-include', join(root, 'c-bench', 'demos', 'lines.h')]; // as bin
 const objects = mkdtempSync(join(tmpdir(), 'compilers-'));
 afterAll(() => rmSync(objects, { recursive: true }));
 
-// Every C file of these folders and of the folders in them.
-const sources = ['native', 'c-bench', 'test'].flatMap(
-  (folder) =>
-    readdirSync(join(root, folder), { recursive: true })
-      .map((path) => join(folder, String(path)))
-      .filter((path) => path.endsWith('.c') && !path.endsWith('/addon.c')), // an addon needs the headers of Node
-);
+/** The files of a folder and of the folders in it, but for what cargo makes in `target` meanwhile. @param {string} folder @returns {string[]} */
+const filesIn = (folder) =>
+  readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (!entry.isDirectory()) return [path];
+    return entry.name === 'target' ? [] : filesIn(path);
+  });
+const sources = ['native', 'c-bench', 'test']
+  .flatMap(filesIn)
+  .filter((path) => path.endsWith('.c') && !path.endsWith('/addon.c')); // an addon needs the headers of Node
 /** What users compile themselves, and the test programs, which `npm run prepare` does not compile. The rest: in CI. */
 const short = sources.filter((path) => path.startsWith('native/') || /^test\/[^/]+$/.test(path));
 const demos = sources.filter((path) => path.startsWith('c-bench/demos/'));
