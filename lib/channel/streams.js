@@ -53,7 +53,7 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
       );
     },
     write(chunk, encoding, done) {
-      if (channel.state === 'peer-closed' && isLastWord(chunk.length)) return done();
+      if (!objectMode && channel.state === 'peer-closed' && isLastWord(chunk.length)) return done();
       const bytes = !objectMode && typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
       sendRest(bytes, 0, done);
     },

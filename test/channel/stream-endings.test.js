@@ -329,6 +329,17 @@ test('a Duplex closes when its peer has closed and all was read, as a socket doe
   expect(b.state).toBe('closed');
 });
 
+test.each([undefined, 'message'])('a write after the peer has closed fails: %s, in object mode', async (message) => {
+  const [a, b] = await pair({ ...crossings.structured });
+  const duplex = b.toDuplex({ objectMode: true });
+  await a.close();
+  while (b.state === 'open') await pause(1);
+  const failed = new Promise((resolve) => duplex.once('error', resolve));
+  duplex.write(message);
+  expect(await failed).toMatchObject({ code: 'ERR_CLOSED' });
+  await b.close();
+});
+
 // The loop destroyed it with an AbortError, as its writable side had not ended.
 test('a Duplex has no error after a loop over it until its end', async () => {
   const [a, b] = await pair();
