@@ -10,7 +10,7 @@ const { checkNames, invalidArgument } = require('./options.js');
 
 const PIECE_BYTES = 64 * 1024; // as large as what a socket delivers: Node's http works through a chunk before it asks for a pause
 
-const MAX_LAST_BYTES = 256; // an alert of TLS takes about 30
+const MAX_LAST_BYTES = 4096; // an alert of TLS takes about 30, and the session tickets of its server about 600
 
 /** @typedef {(signal?: AbortSignal) => Promise<IteratorResult<any, undefined>>} Next receives the next message, or the end */
 /**
@@ -191,7 +191,8 @@ function toDuplex(channel, next, send, nextTurn, options = {}) {
   }
 
   /**
-   * The peer has closed. TLS still writes that it has ended, which nobody reads: an error would come instead of its 'end', or after it.
+   * The peer has closed. TLS still writes session tickets, and that it has ended, which nobody reads: an error would come instead of what
+   * is left to read, or after its 'end'.
    * @param {number} bytes
    */
   function isLastWord(bytes) {

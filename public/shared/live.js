@@ -72,7 +72,7 @@ export function followRun(id, { onSnapshot, onProgress, onEnd, onConnection, oth
   async function refused(refusedSource) {
     const isGone = await call(`/api/runs/${id}`).then(
       (answer) => ['done', 'failed', 'cancelled'].includes(answer?.state), // it may be that of a proxy
-      ({ code }) => code === 'ERR_NO_RUN',
+      ({ code }) => ['ERR_NO_RUN', 'ERR_TOKEN'].includes(code), // the lab was started again meanwhile
     );
     if (source !== refusedSource) return; // meanwhile it was stopped, or the page was hidden
     if (isGone) return end('The run can no longer be followed.');

@@ -56,7 +56,7 @@ export function runSession({ listeners, route, showSavedRuns }) {
     if (!focused) return;
     const next = live ? 'cancel' : byId('run').hidden ? 'start' : 'run-title';
     if (next !== 'run-title') swappedAt = performance.now();
-    byId(next).focus();
+    byId(next).focus({ preventScroll: true }); // the user may have scrolled to the figures
   }
 
   /** @param {string} id @param {string} sentence how it ended */
