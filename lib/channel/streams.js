@@ -10,7 +10,7 @@ const { checkNames, invalidArgument } = require('./options.js');
 
 const PIECE_BYTES = 64 * 1024; // as large as what a socket delivers: Node's http works through a chunk before it asks for a pause
 
-const MAX_LAST_BYTES = 4096; // an alert of TLS takes about 30, and the session tickets of its server about 600
+const MAX_LAST_BYTES = 16384; // an alert of TLS takes about 30, and a server's session tickets 500 or, with the client's certificate, some thousands
 
 /** @typedef {(signal?: AbortSignal) => Promise<IteratorResult<any, undefined>>} Next receives the next message, or the end */
 /**
