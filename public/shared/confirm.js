@@ -29,8 +29,9 @@ async function remove(id) {
 export function setUpConfirm(onDeleted, onError) {
   ignoreSecondPress(byId('confirm'), () => openedAt);
   byId('confirm').addEventListener('close', () => {
-    const buttons = [...document.querySelectorAll('button')];
-    if (document.activeElement === document.body) buttons.find(({ ariaLabel }) => ariaLabel === opener)?.focus();
+    const { activeElement } = document;
+    const isLost = activeElement === document.body || byId('confirm').contains(activeElement); // its opener is gone
+    if (isLost) [...document.querySelectorAll('button')].find(({ ariaLabel }) => ariaLabel === opener)?.focus();
   });
   byId('confirm-no').addEventListener('click', () => byId('confirm').close());
   byId('confirm-yes').addEventListener('click', async () => {
