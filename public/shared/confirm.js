@@ -1,6 +1,6 @@
 // The question before a run is deleted: a dialog with the id "confirm".
 import { call } from './api.js';
-import { byId } from './dom.js';
+import { byId, focusLabeled } from './dom.js';
 import { dateTime } from './format.js';
 import { ignoreSecondPress } from './second-press.js';
 
@@ -31,7 +31,7 @@ export function setUpConfirm(onDeleted, onError) {
   byId('confirm').addEventListener('close', () => {
     const { activeElement } = document;
     const isLost = activeElement === document.body || byId('confirm').contains(activeElement); // its opener is gone
-    if (isLost) [...document.querySelectorAll('button')].find(({ ariaLabel }) => ariaLabel === opener)?.focus();
+    if (isLost) focusLabeled(document.body, opener);
   });
   byId('confirm-no').addEventListener('click', () => byId('confirm').close());
   byId('confirm-yes').addEventListener('click', async () => {

@@ -46,6 +46,12 @@ export function showParagraphs(element, sentences) {
 /** @param {Element} control */
 const labelOf = (control) => control.ariaLabel ?? control.textContent;
 
+/** Focus the control with this label, if there is one. @param {Element} within @param {string} label */
+export function focusLabeled(within, label) {
+  const controls = /** @type {NodeListOf<HTMLElement>} */ (within.querySelectorAll('a, button, input'));
+  [...controls].find((control) => labelOf(control) === label)?.focus({ preventScroll: true });
+}
+
 /**
  * Fill a table; the first cell of each row is its heading. A control that has the focus keeps it if the new rows have one with the same label.
  * @param {Element} body @param {Child[][]} rows
@@ -57,9 +63,7 @@ export function fillRows(body, rows) {
     h('tr', {}, h('th', { scope: 'row' }, first), ...rest.map((cell) => h('td', {}, cell))),
   );
   body.replaceChildren(...lines);
-  if (focused === null) return;
-  const controls = /** @type {NodeListOf<HTMLElement>} */ (body.querySelectorAll('a, button, input'));
-  [...controls].find((control) => labelOf(control) === focused)?.focus({ preventScroll: true });
+  if (focused !== null) focusLabeled(body, focused);
 }
 
 /** Does the user ask for less motion? */

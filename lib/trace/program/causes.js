@@ -18,9 +18,9 @@ const LOOK_BACK = 16; // events that began before a sleep and may have ended dur
 
 /** @typedef {{event: ProgramCall | null, tid: number, t: number, until: number}} Closing it was some time from t to until; null: a signal has ended the process */
 
-/** A list of events by a key. @template K @extends {Map<K, ProgramCall[]>} */
+/** A list of events by a key. @template K @template [V=ProgramCall] @extends {Map<K, V[]>} */
 class Lists extends Map {
-  /** @param {K} key @param {ProgramCall} event */
+  /** @param {K} key @param {V} event */
   put(key, event) {
     const list = this.get(key);
     if (list) list.push(event);
@@ -50,8 +50,8 @@ class Causes {
     this.objects = objects;
     this.reads = /** @type {Lists<number>} */ (new Lists());
     this.writes = /** @type {Lists<number>} */ (new Lists());
-    /** By object and end. @type {Map<string, Closing[]>} */
-    this.closes = new Map();
+    /** By object and end. */
+    this.closes = /** @type {Lists<string, Closing>} */ (new Lists());
     /** @type {Map<number, number>} when the last call of a process that is known began or ended */
     this.latest = new Map();
     this.connects = /** @type {Lists<number>} */ (new Lists());
@@ -100,12 +100,8 @@ class Causes {
 
   /** @param {{object: number, end: import('./descriptors.js').End}} what @param {Closing} closing */
   putClosing({ object, end }, closing) {
-    for (const side of end === 'read' || end === 'write' ? [end] : ['read', 'write']) {
-      const key = `${object} ${side}`;
-      const list = this.closes.get(key);
-      if (list) list.push(closing);
-      else this.closes.set(key, [closing]);
-    }
+    for (const side of end === 'read' || end === 'write' ? [end] : ['read', 'write'])
+      this.closes.put(`${object} ${side}`, closing);
   }
 
   /**
